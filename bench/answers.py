@@ -91,10 +91,10 @@ def _question(wire: Wire, request: HttpRequest) -> Question:
     model = named[1] if named else str(body["model"])
     try:
         script = parse(model)
-    except UnknownModel as problem:
+    except UnknownModel as error:
         raise Refusal(
             404, f"The model '{model}' does not exist.", code="model_not_found"
-        ) from problem
+        ) from error
     tokens = len(request.body) // _BYTES_PER_TOKEN
     return Question(model=model, script=script, body=body, prompt_tokens=tokens)
 
@@ -102,8 +102,8 @@ def _question(wire: Wire, request: HttpRequest) -> Question:
 def _json_object(data: bytes | bytearray) -> Json:
     try:
         body = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise Refusal(400, f"The body of the request is not valid JSON: {problem}") from problem
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal(400, f"The body of the request is not valid JSON: {error}") from error
     if not isinstance(body, dict):
         raise Refusal(400, "The body of the request is not a JSON object.")
     return body

@@ -1,4 +1,4 @@
-"""What the mock server remembers of a request and its answer."""
+"""What the mock server records of a request and its answer."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ class RequestReader:
                 return None
             try:
                 self._parser.feed_data(data)
-            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as problem:
-                raise BadRequest(str(problem)) from problem
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                raise BadRequest(str(error)) from error
             if len(self._current.body) > MAX_BODY:
                 raise BadRequest(f"the body is longer than {MAX_BODY} bytes")
         return self._complete.popleft()

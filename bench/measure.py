@@ -1,7 +1,7 @@
-"""Runs a real program as a child and says what it cost.
+"""Runs a real program as a child and reports what it cost.
 
-``measure`` runs a command to its end. ``running`` is what it stands on, also used by
-``bench.terminal``: whoever leaves its ``with`` block early kills the command's process group.
+``measure`` runs a command to its end. ``running`` is its base, also used by
+``bench.terminal``: leaving its ``with`` block early kills the command's process group.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def processor_seconds(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError as missing:
-        raise CannotMeasure("the CPU of a running program is only told by /proc") from missing
+        raise CannotMeasure("the CPU of a running program is only known to /proc") from missing
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

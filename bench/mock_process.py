@@ -1,4 +1,4 @@
-"""The mock server as a child process, and the questions that a benchmark puts to it."""
+"""The mock server as a child process, and the requests of a benchmark to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from bench.exchanges import Exchange
 
 ROOT = Path(__file__).resolve().parent.parent
-_PATIENCE = 10.0
+_TIMEOUT_SECONDS = 10.0
 """Seconds that starting, answering and ending may take each."""
 
 
@@ -34,11 +34,11 @@ class MockProcess:
         self._call("POST", "/__reset")
 
     def stop(self) -> None:
-        """Tell the server to end."""
+        """Ask the server to end."""
         self._call("POST", "/__stop")
 
     def _call(self, method: str, path: str) -> bytes:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT_SECONDS)
         try:
             connection.request(method, path)
             return connection.getresponse().read()
@@ -60,14 +60,14 @@ def mock_server() -> Iterator[MockProcess]:
             yield MockProcess(_port(process))
         finally:
             try:
-                process.communicate(timeout=_PATIENCE)  # closes its input: the sign to end
+                process.communicate(timeout=_TIMEOUT_SECONDS)  # closes its input: the sign to end
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 def _port(process: subprocess.Popen[bytes]) -> int:
     assert process.stdout
-    ready, _, _ = select.select([process.stdout], [], [], _PATIENCE)
+    ready, _, _ = select.select([process.stdout], [], [], _TIMEOUT_SECONDS)
     line = process.stdout.readline() if ready else b""
     if not line:
         raise RuntimeError("the mock server did not start; its reason is above, on standard error")

@@ -51,8 +51,8 @@ class MockServer:
                 await self._serve(request, writer)
                 if not request.keep_alive:
                     break
-        except BadRequest as problem:
-            writer.write(_encode(Whole(status=400, body={"error": {"message": str(problem)}})))
+        except BadRequest as error:
+            writer.write(_encode(Whole(status=400, body={"error": {"message": str(error)}})))
         except ConnectionError:
             pass  # the client hung up: the log shows an answer without an end
         finally:
@@ -61,19 +61,19 @@ class MockServer:
     async def _serve(self, request: HttpRequest, writer: asyncio.StreamWriter) -> None:
         match request.method, request.path:
             case "GET", "/__log":
-                told: object = list(self._exchanges)
+                reply: object = list(self._exchanges)
             case "POST", "/__reset":
                 self._exchanges.clear()
-                told = {}
+                reply = {}
             case "POST", "/__stop":
                 self.stopped.set()
-                told = {}
+                reply = {}
             case _:
                 exchange = _exchange(request)
                 self._exchanges.append(exchange)
                 await _Outgoing(writer, exchange).send(answer(request))
                 return
-        writer.write(_encode(Whole(status=200, body=told)))
+        writer.write(_encode(Whole(status=200, body=reply)))
         await writer.drain()
 
 
@@ -155,7 +155,7 @@ def _framed(chunks: Sequence[bytes]) -> bytes:
 
 
 async def serve() -> None:
-    """Listen on a free port of 127.0.0.1, print it, and serve until told to stop."""
+    """Listen on a free port of 127.0.0.1, print it, and serve until asked to stop."""
     mock = MockServer()
     server = await asyncio.start_server(mock.connect, "127.0.0.1", 0)
     loop = asyncio.get_running_loop()

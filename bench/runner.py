@@ -1,4 +1,4 @@
-"""``./bench/run``: measure scenarios and print the table. Says what it finds, asserts nothing."""
+"""``./bench/run``: measure scenarios and print the table. Reports figures and asserts nothing."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         scenarios = choose(options.names)
-    except UnknownScenario as problem:
-        print(f"bench: {problem}", file=sys.stderr)
+    except UnknownScenario as error:
+        print(f"bench: {error}", file=sys.stderr)
         return 2
     if options.list:
         print_list(scenarios)

@@ -69,14 +69,14 @@ def python(module: str, *arguments: object) -> tuple[str, ...]:
     return (".venv/bin/python", "-m", f"bench.programs.{module}", *map(str, arguments))
 
 
-def told(seen: Observation, place: int = 0) -> float:
+def printed(seen: Observation, place: int = 0) -> float:
     """A figure that the program prints, which may print several."""
     return float(seen.run.output.split()[place])
 
 
 def figure(place: int, name: str, unit: str, target: Target | None = None) -> Metric:
     """The figure that the program prints at that place."""
-    return Metric(name=name, unit=unit, read=partial(told, place=place), target=target)
+    return Metric(name=name, unit=unit, read=partial(printed, place=place), target=target)
 
 
 def cpu_ms(seen: Observation) -> float:

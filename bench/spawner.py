@@ -29,9 +29,9 @@ def main() -> None:
     if os.isatty(0):
         own_terminal()
     started = time.monotonic_ns()
-    pid, problem = start(command)
-    if problem:
-        os.write(report, b"failed %b\n" % problem)
+    pid, error = start(command)
+    if error:
+        os.write(report, b"failed %b\n" % error)
         return
     os.write(report, f"started {pid} {started}\n".encode())
     _, status, usage = os.wait4(pid, 0)
@@ -43,18 +43,19 @@ def main() -> None:
 
 def start(command: list[str]) -> tuple[int, bytes]:
     """Start ``command``: its process id, and the number of the error that prevented it."""
-    exec_failed, tell = os.pipe()  # closed by a successful exec, like every descriptor of Python's
+    # A successful exec closes the pipe, like every descriptor that Python opens.
+    exec_failed, failure_pipe = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             for number in (*_KEYS, *_IGNORED_BY_PYTHON):
                 signal.signal(number, signal.SIG_DFL)
             os.execvp(command[0], command)
-        except OSError as problem:
-            os.write(tell, str(problem.errno).encode())
+        except OSError as error:
+            os.write(failure_pipe, str(error.errno).encode())
         finally:
             os._exit(127)
-    os.close(tell)
+    os.close(failure_pipe)
     return pid, os.read(exec_failed, 16)
 
 

@@ -50,9 +50,9 @@ class Terminal:
 
     def wait_for(self, pattern: bytes, *, within: float = DEADLINE) -> float:
         """Seconds from the last keys, or else the start, until ``pattern`` was written."""
-        wanted = re.compile(pattern)
+        expected = re.compile(pattern)
         limit = time.monotonic() + within
-        while not wanted.search(self._output, self._seen):
+        while not expected.search(self._output, self._seen):
             if (left := limit - time.monotonic()) < 0 or not self._read(left):
                 reason = f"did not appear within {within:g} s" if self._open else "never appeared"
                 raise CannotMeasure(f"{pattern!r} {reason}; last: {self.output[-200:]!r}")
@@ -90,8 +90,8 @@ class Terminal:
             return False
         try:
             data = os.read(self._master, 1 << 16)
-        except OSError as problem:
-            if problem.errno != errno.EIO:  # how Linux says that nobody has the other side open
+        except OSError as error:
+            if error.errno != errno.EIO:  # on Linux: the other side is closed
                 raise
             data = b""
         self._output += data

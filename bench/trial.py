@@ -37,8 +37,8 @@ def run_scenario(
         while len(floors) < repeat and (not floors or clock() < limit):
             measured.append(_values(scenario.measured, metrics, server))
             floors.append(_values(scenario.floor, metrics, server))
-    except CannotMeasure as problem:
-        return Result(name=scenario.name, rounds=len(floors), problem=str(problem))
+    except CannotMeasure as error:
+        return Result(name=scenario.name, rounds=len(floors), problem=str(error))
     columns = zip(metrics, zip(*measured, strict=True), zip(*floors, strict=True), strict=True)
     figures = tuple(figure(metric, values, floor) for metric, values, floor in columns)
     return Result(name=scenario.name, rounds=len(floors), figures=figures)

@@ -1,4 +1,4 @@
-"""A harness with a store: leave a conversation, compact it, come back. Runs offline."""
+"""A harness with a store: save a conversation, compact it, resume it. Runs offline."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""An agent inside a program of one's own: a model, a tool, a question. Runs offline."""
+"""An agent embedded in a program: a model, a tool, a prompt. Runs offline."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A session as a web page and as Markdown; what looks like a key is left out. Runs offline."""
+"""A session as a web page and as Markdown; API keys are redacted. Runs offline."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Two agents side by side that know only what this program gives them. Runs offline."""
+"""Two concurrent agents without discovery: everything is passed in. Runs offline."""
 
 import asyncio
 from pathlib import Path

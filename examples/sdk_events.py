@@ -1,4 +1,4 @@
-"""Watch an agent work, with a tool of one's own. Runs offline."""
+"""Print the events of an agent with a custom tool. Runs offline."""
 
 import asyncio
 

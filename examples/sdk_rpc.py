@@ -1,4 +1,4 @@
-"""Drive an agent in a process of its own. Runs offline."""
+"""Run an agent in a child process. Runs offline."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ async def main() -> None:
         print((await client.bash("echo from a shell")).output, end="")
 
     try:
-        async with RpcClient.started("--model", "nobody/knows"):
+        async with RpcClient.started("--model", "unknown/model"):
             pass
     except RpcServerDied as died:
         print(f"{died.message} {died.hint}")

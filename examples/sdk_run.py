@@ -1,4 +1,4 @@
-"""One question from a plain script. Runs offline."""
+"""One prompt from a script without an event loop. Runs offline."""
 
 from pi.sdk import discover_models, run
 from pi.testing import ScriptedProvider, says

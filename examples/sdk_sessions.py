@@ -1,4 +1,4 @@
-"""Leave a session, come back to it, and go on from an earlier point. Runs offline."""
+"""Close a session, resume it, and fork from an earlier message. Runs offline."""
 
 import asyncio
 

@@ -32,17 +32,17 @@ class CannotInstall(Exception):
 def main() -> int:
     """Install what is missing; the exit code is 0 when ``.venv`` is ready."""
     kind, command = sys.argv[1], sys.argv[2]
-    wanted = sys.stdin.read()
+    fingerprint = sys.stdin.read()
     try:
         with only_one_at_a_time(command):
-            if not is_ready(kind, wanted):
-                prepare(kind, wanted, command)
-    except CannotInstall as problem:
-        print(f"{command}: {problem}", file=sys.stderr)
+            if not is_ready(kind, fingerprint):
+                prepare(kind, fingerprint, command)
+    except CannotInstall as error:
+        print(f"{command}: {error}", file=sys.stderr)
         return 1
-    except OSError as problem:
+    except OSError as error:
         print(
-            f"{command}: cannot write {problem.filename or VENV}: {problem.strerror}",
+            f"{command}: cannot write {error.filename or VENV}: {error.strerror}",
             file=sys.stderr,
         )
         return 1
@@ -67,13 +67,13 @@ def only_one_at_a_time(command: str) -> Iterator[None]:
         yield
 
 
-def is_ready(kind: str, wanted: str) -> bool:
+def is_ready(kind: str, fingerprint: str) -> bool:
     """Whether another process finished this very install while we waited for the lock."""
     ready = VENV / f"ready-{kind}"
-    return ready.is_file() and ready.read_text() == wanted and PYTHON.exists()
+    return ready.is_file() and ready.read_text() == fingerprint and PYTHON.exists()
 
 
-def prepare(kind: str, wanted: str, command: str) -> None:
+def prepare(kind: str, fingerprint: str, command: str) -> None:
     """Create or update ``.venv``, then mark it ready."""
     print(f"{command}: installing into .venv (once; needs the package index)…", file=sys.stderr)
     finished = [VENV / f"ready-{name}" for name in KINDS]
@@ -88,7 +88,7 @@ def prepare(kind: str, wanted: str, command: str) -> None:
         create_venv()
     install(requirements(kind))
     for name in KINDS[: KINDS.index(kind) + 1]:
-        (VENV / f"ready-{name}").write_text(wanted)
+        (VENV / f"ready-{name}").write_text(fingerprint)
 
 
 def create_venv() -> None:
@@ -121,15 +121,15 @@ def requirements(kind: str) -> list[str]:
     return [*core, *groups["dev"], *groups["oracles"]]
 
 
-def constrained(*wanted: str) -> list[str]:
-    """``wanted`` in the exact versions that this checkout was tested with."""
-    return [*wanted, "--constraint", str(ROOT / "constraints.txt")]
+def constrained(*packages: str) -> list[str]:
+    """``packages`` in the exact versions that this checkout was tested with."""
+    return [*packages, "--constraint", str(ROOT / "constraints.txt")]
 
 
-def install(wanted: list[str]) -> None:
+def install(packages: list[str]) -> None:
     """Run the first installer that works: uv, this Python's pip, or the one ensurepip brings."""
     tried = []
-    for name, commands in installers(wanted):
+    for name, commands in installers(packages):
         tried.append(name)
         if all(run(command) for command in commands):
             return
@@ -143,23 +143,23 @@ def install(wanted: list[str]) -> None:
     )
 
 
-def installers(wanted: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
+def installers(packages: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
     """Name and commands of each installer that this machine has, the fastest first."""
     venv_pip = [str(PYTHON), "-m", "pip", "install", "-qq"]
     if uv := shutil.which("uv"):
-        yield "uv", [[uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted]]
+        yield "uv", [[uv, "pip", "install", "--quiet", "--python", str(PYTHON), *packages]]
     if has_module(sys.executable, "pip"):
         # Our own pip first: the `pi` script that an older one writes starts 5 ms later.
         bring = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "-qq"]
-        yield "pip", [[*bring, *constrained("pip")], [*venv_pip, *wanted]]
+        yield "pip", [[*bring, *constrained("pip")], [*venv_pip, *packages]]
     elif has_module(str(PYTHON), "ensurepip"):
-        yield "pip", [[str(PYTHON), "-m", "ensurepip"], [*venv_pip, *wanted]]
+        yield "pip", [[str(PYTHON), "-m", "ensurepip"], [*venv_pip, *packages]]
 
 
 def run(command: list[str]) -> bool:
     """Whether ``command`` succeeded; what it says goes to standard error."""
-    # A group of its own: Ctrl+C is for us alone, and no traceback of pip reaches the person.
-    # It has to wait until we know whom to end.
+    # A group of its own: Ctrl+C is for us alone, and no traceback of pip reaches the user.
+    # It has to wait until we know which process to end.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     installer = subprocess.Popen(
         command, env=clean_environment(), stdout=sys.stderr, start_new_session=True
@@ -181,7 +181,7 @@ def has_module(python: str, module: str) -> bool:
 
 def clean_environment() -> dict[str, str]:
     """The caller's environment without settings that would install somewhere else."""
-    elsewhere = {
+    foreign = {
         "PIP_USER",
         "PIP_TARGET",
         "PIP_PREFIX",
@@ -193,7 +193,7 @@ def clean_environment() -> dict[str, str]:
         "VIRTUAL_ENV",
         "CONDA_PREFIX",
     }
-    return {name: value for name, value in os.environ.items() if name not in elsewhere}
+    return {name: value for name, value in os.environ.items() if name not in foreign}
 
 
 if __name__ == "__main__":

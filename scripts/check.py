@@ -25,11 +25,12 @@ sys.path.insert(0, str(ROOT))
 
 from scripts import pythons, sample  # noqa: E402 (a script has no package to import from)
 
-TRAPS = range(1, 296)
-TRAP_MARK = re.compile(r"mark\.trap\(([\d,\s]+)\)")
+BEHAVIOURS = ROOT / "docs" / "reference" / "behaviours.md"
+BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
+BEHAVIOUR_MARK = re.compile(r"mark\.behaviour\(([^()]*)\)")
 WORKERS = ("-n", str(os.cpu_count() or 1))
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
-MOST_RETRIES = 5
+MAX_RETRIES = 5
 """How many failures may be the machine's; more are the change's."""
 
 
@@ -91,7 +92,7 @@ def run_all(tally: Tally) -> None:
         checks = pool.submit(run_stages, STAGES)
         tally.add(run_suite([]))
         tally.add(checks.result())
-    report_traps()
+    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
 
 
 def run_quick(tally: Tally) -> None:
@@ -107,6 +108,7 @@ def run_quick(tally: Tally) -> None:
         one_each = (f"--one-each={path}" for path in chosen.others)
         tally.add(pytest_counts([*options, *one_each, *chosen.touched, *chosen.others]))
         tally.add(checks.result())
+    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
 
 
 def run_full(tally: Tally) -> None:
@@ -127,7 +129,7 @@ def run_full(tally: Tally) -> None:
     for missing in pythons.unprepared(ROOT):
         print(f"python {missing}: FAILED: no environment; run scripts/oracles")
         tally.failed += 1
-    report_traps()
+    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
 
 
 def run_stages(stages: tuple[Stage, ...]) -> Tally:
@@ -160,7 +162,7 @@ def run_suite(options: list[str]) -> Tally:
     """
     counts, failed = suite_failures([*WORKERS, *options])
     retried = [test for test, kind in failed.items() if kind == "timing"]
-    if retried and len(failed) <= MOST_RETRIES:
+    if retried and len(failed) <= MAX_RETRIES:
         _, again = suite_failures(retried)
         failures = judge(failed, again, UNSTEADY)
         counts.passed += counts.failed - failures
@@ -234,25 +236,22 @@ def count_results(results: Path, tally: Tally) -> bool:
     return True
 
 
-def report_traps() -> None:
-    """Print which lines of the trap list no test is marked with yet."""
-    marked: set[int] = set()
-    for test in (ROOT / "tests").rglob("test_*.py"):
-        for numbers in TRAP_MARK.findall(test.read_text(encoding="utf-8")):
-            marked.update(int(number) for number in numbers.split(",") if number.strip())
-    missing = [number for number in TRAPS if number not in marked]
-    print(f"traps: {len(TRAPS) - len(missing)} of {len(TRAPS)} marked; not yet: {ranges(missing)}")
-
-
-def ranges(numbers: list[int]) -> str:
-    """Sorted numbers with runs shortened: ``1-4, 7``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ", ".join("-".join(map(str, run)) for run in runs) or "none"
+def check_behaviours(page: Path, tests: Path) -> Tally:
+    """Compare the marks of the tests with the page: prints counts, fails on an unknown name."""
+    known = dict.fromkeys(BEHAVIOUR.findall(page.read_text(encoding="utf-8")))
+    marked: dict[str, Path] = {}
+    for test in sorted(tests.rglob("*.py")):
+        for names in BEHAVIOUR_MARK.findall(test.read_text(encoding="utf-8")):
+            marked |= dict.fromkeys(re.findall(r'"([a-z0-9-]+)"', names), test)
+    unknown = [name for name in marked if name not in known]
+    for name in unknown:
+        print(f"behaviours: FAILED: {marked[name]}: {name!r} is not in {page.name}")
+    missing = [name for name in known if name not in marked]
+    print(
+        f"behaviours: {len(known) - len(missing)} of {len(known)} marked; "
+        f"not yet: {', '.join(missing) or 'none'}"
+    )
+    return Tally(passed=0 if unknown else 1, failed=len(unknown))
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def run_scenarios(checkout: Path, *, rounds: int = 3) -> dict[str, Executed]:
                 with TemporaryDirectory(prefix="pi-figures-") as folder:
                     try:
                         runs.append(scenario(_prepare(checkout, Path(folder), server.port)))
-                    except CannotMeasure as problem:
-                        raise CannotMeasure(f"{name}: {problem}") from problem
+                    except CannotMeasure as error:
+                        raise CannotMeasure(f"{name}: {error}") from error
             runs.sort(key=lambda run: sum(run.crossing.values()))
             found[name] = runs[len(runs) // 2]
     return found

@@ -57,8 +57,8 @@ def locate(version: str) -> str | None:
     candidates = [shutil.which(f"python{version}")]
     candidates += map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}"), reverse=True))
     for candidate in filter(None, candidates):
-        told = subprocess.run([candidate, "-c", "pass"], check=False, capture_output=True)
-        if told.returncode == 0:
+        probe = subprocess.run([candidate, "-c", "pass"], check=False, capture_output=True)
+        if probe.returncode == 0:
             return candidate
     return None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
-MOST_TOUCHED = 30
+MAX_TOUCHED = 30
 """Files of tests that run for a change; a larger change needs ``./test``."""
 
 
@@ -25,7 +25,7 @@ class Sample:
 def choose(root: Path) -> Sample:
     """The sample for the uncommitted change or, without one, for the last commit."""
     changed = [line for line in changed_files(root) if line.endswith(".py")]
-    touched = sorted(touched_tests(root, changed))[:MOST_TOUCHED]
+    touched = sorted(touched_tests(root, changed))[:MAX_TOUCHED]
     # Another commit, another sample: in the long run every file has its turn.
     seed = git(root, "rev-parse", "HEAD")
     folders: dict[Path, list[Path]] = {}

@@ -22,7 +22,7 @@ settings.register_profile("full", deadline=None, print_blob=True, max_examples=5
 settings.load_profile("pi")
 
 DISCARDED = ipaddress.ip_network("100::/64")
-"""Where nobody is, and what is sent there is dropped (RFC 6666)."""
+"""The discard prefix: packets to it are dropped (RFC 6666)."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -101,7 +101,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     def look_up(
         host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
     ) -> Any:
-        if not flags & socket.AI_NUMERICHOST:  # which asks nobody
+        if not flags & socket.AI_NUMERICHOST:  # which needs no request
             checked(host)
         return resolve(host, port, family, type, proto, flags)
 
@@ -123,7 +123,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def stays_here(target: object) -> bool:
-    """Whether a host, or an address that begins with one, is this machine or nobody at all."""
+    """Whether a host, or an address that begins with one, is this machine or the discard prefix."""
     host = target[0] if isinstance(target, tuple) else target
     if isinstance(host, bytes):
         host = host.decode(errors="replace")

@@ -75,10 +75,10 @@ def page() -> str:
 def _events() -> Iterator[str]:
     for name, kind in EVENTS.items():
         answer = getattr(kind, "answer", None)
-        told = f"`{answer.__name__}`" if isinstance(answer, type) else ""
+        returned = f"`{answer.__name__}`" if isinstance(answer, type) else ""
         if name == "before_provider_request":
-            told = "a payload"
-        yield f"| `{name}` | `{kind.__name__}` | {told} | {_said(kind)} |"
+            returned = "a payload"
+        yield f"| `{name}` | `{kind.__name__}` | {returned} | {_said(kind)} |"
 
 
 def _members(title: str, owner: type, name: str, beside: type = object) -> Iterator[str]:

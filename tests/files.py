@@ -24,7 +24,7 @@ def executable(path: Path) -> str:
 
 
 def mode_of(path: Path) -> int:
-    """What POSIX lets whom do with a file."""
+    """The permission bits of a file."""
     return stat.S_IMODE(path.stat().st_mode)
 
 

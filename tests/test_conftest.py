@@ -32,11 +32,11 @@ def test_what_is_on_this_machine_may_be_reached(target: object) -> None:
 @pytest.mark.parametrize(
     "target", ["example.com", b"example.com", ("192.0.2.1", 80), ("fe80::1%eth0", 80, 0, 2)]
 )
-def test_what_is_elsewhere_may_not(target: object) -> None:
+def test_other_machines_may_not_be_reached(target: object) -> None:
     assert not stays_here(target)
 
 
-async def test_whoever_tries_it_is_refused_and_noted(attempts: list[str]) -> None:
+async def test_an_attempt_is_refused_and_noted(attempts: list[str]) -> None:
     with socket.socket() as plain:
         for connect in (plain.connect, plain.connect_ex):
             with pytest.raises(OutsideNetwork, match=r"192\.0\.2\.1"):

@@ -97,6 +97,8 @@ def test_nothing_is_defined_here(root: Path) -> None:
 
 def test_no_screen_is_loaded_with_it() -> None:
     code = "import sys, pi.extension; print([n for n in sys.modules if n.startswith('pi.tui')])"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
-    assert told.stdout.strip() == "[]"
+    assert finished.stdout.strip() == "[]"

@@ -15,15 +15,15 @@ import pi.agent
 import pi.ai
 
 AGENT = """
-    Agent AgentBusy AgentEnd AgentEvent AgentHarness AgentMessage AgentSettled AgentStart
-    AgentState AgentTool Boundary CannotContinue Compaction CompactionFailed CompactionSettings
-    Conversation ConversationStore Entry EntryAppended ExecResult ExecutionEnv ExecutionFailed
-    FileFailed FileInfo FileSystem Interrupt Listener MemoryConversation MemoryStore MessageEnd
-    MessageStart MessageUpdate Meta ModelChange Next Policy PromptRefused ProviderHooks
-    QueueUpdate Record Request SessionError SessionFailed Shell Skill StopRun StoredConversation
-    StreamFn StreamProxy SystemPrompt ThinkingLevelChange ToolContext ToolExecutionEnd
-    ToolExecutionStart ToolExecutionUpdate ToolFailed ToolRefused ToolResult TurnEnd TurnStart
-    WouldDeadlock make_tool replace stream_proxy tool visible_messages
+    Agent AgentBusy AgentEnd AgentEvent AgentHarness AgentMessage AgentSettled AgentStart AgentState
+    AgentTool Boundary CannotContinue CompactionFailed CompactionSettings Conversation
+    ConversationStore EntryAppended ExecResult ExecutionEnv ExecutionFailed FileFailed FileInfo
+    FileSystem Interrupt Listener MemoryConversation MemoryStore MessageEnd MessageStart
+    MessageUpdate Meta Next Policy PromptRefused ProviderHooks QueueUpdate Record Request
+    SessionError SessionFailed Shell Skill StopRun StoredCompaction StoredConversation StoredEntry
+    StoredModelChange StoredThinkingLevel StreamFn StreamProxy SystemPrompt ToolContext
+    ToolExecutionEnd ToolExecutionStart ToolExecutionUpdate ToolFailed ToolRefused ToolResult
+    TurnEnd TurnStart WouldDeadlock make_tool replace stream_proxy tool visible_messages
 """
 AI = """
     ApiKeyCredential AssistantMessage AuthStorage Context Delta Done EventStream Failed Image

@@ -15,7 +15,7 @@ PROMISED = {
     "functions": """
         create_agent_session discover_auth_storage discover_context_files discover_models
         discover_prompt_templates discover_skills local_environment make_tool run session_catalog
-        session_shelf tool
+        session_location tool
     """,
     "classes": """
         Agent AgentSession AgentTool AuthStorage ModelRegistry Models RpcClient SessionManager
@@ -23,7 +23,7 @@ PROMISED = {
     """,
     "values": """
         AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult CustomMessage
-        Image Model PromptTemplate Skill ToolContext ToolResult
+        Image Meta Model PromptTemplate Record Skill ToolContext ToolResult
     """,
     "events": """
         AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd

@@ -1,4 +1,4 @@
-"""Ask a model and run what it wants, with the standard library: ``tool_calls.py PORT MODEL``."""
+"""Ask a model and run its tool calls, with the standard library: ``tool_calls.py PORT MODEL``."""
 
 import http.client
 import json

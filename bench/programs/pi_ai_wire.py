@@ -1,7 +1,7 @@
 """Ask over a wire of ``pi.ai`` with no stream around it: ``pi_ai_wire.py URL API MODEL…``.
 
-HTTP, server-sent events, decoder and builder are all there is. Nobody waits for the events, so
-only the length of the text is told.
+HTTP, server-sent events, decoder and builder are all there is. No code waits for the events, so
+only the length of the text is printed.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What the loop costs: per delta, per tool call, and in a long conversation.
 
-Models are in memory, so that nothing but the loop is measured. The floors hear the same answers
+Models are in memory, so that nothing but the loop is measured. The floors read the same answers
 and call the same tool with no agent around them.
 """
 

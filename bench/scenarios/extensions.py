@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Scenario, Target, figure, python, told
+from bench.scenario import Command, Metric, Scenario, Target, figure, printed, python
 
 FEW, MANY = 10, 50
 RELOADS = 50
@@ -26,7 +26,7 @@ def starting(extensions: int) -> Scenario:
             Metric(
                 name="cpu per extension",
                 unit="ms",
-                read=told,
+                read=printed,
                 per=extensions,
                 target=Target(at_most=1.5),
             ),

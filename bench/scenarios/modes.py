@@ -37,7 +37,7 @@ def client(*command: str) -> Command:
 
 
 def linear(deltas: int) -> Command:
-    """JSON mode hears that many deltas, and tells what the last thousand cost."""
+    """JSON mode with that many deltas; reports what the last thousand cost."""
     return Command(words=python("modes.json_deltas", deltas))
 
 

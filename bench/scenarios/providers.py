@@ -1,7 +1,7 @@
 """What ``pi.ai`` costs beside the vendors' own SDKs, which read the same bytes in the same rounds.
 
 The SDK stands in the floor's column: a ratio of 0.25 means a quarter of what it costs. Where a few
-milliseconds for 20,000 deltas would drown in the noise of starting Python, the programs tell the
+milliseconds for 20,000 deltas would drown in the noise of starting Python, the programs print the
 CPU time of each answer themselves (``bench.programs``).
 """
 
@@ -55,16 +55,16 @@ WIRES = (
 
 
 def first_delta_ms(seen: Observation) -> float:
-    """CPU time of the process when its first delta came, as the program tells it."""
-    return _told(seen)[0][1]
+    """CPU time of the process when its first delta came, as the program prints it."""
+    return _printed(seen)[0][1]
 
 
 def warm_answers_ms(seen: Observation) -> float:
     """CPU time of all answers but the first, which loads what the others need too."""
-    return sum(spent for _, _, spent in _told(seen)[1:])
+    return sum(spent for _, _, spent in _printed(seen)[1:])
 
 
-def _told(seen: Observation) -> list[tuple[float, ...]]:
+def _printed(seen: Observation) -> list[tuple[float, ...]]:
     lines = seen.run.output.decode().splitlines()
     return [tuple(float(word) for word in line.split()) for line in lines]
 

@@ -1,6 +1,6 @@
 """What sessions cost: opening a file, appending to it, building what the model is shown.
 
-The programs tell the CPU time of what they measure; making the file is not part of it.
+The programs print the CPU time of what they measure; making the file is not part of it.
 """
 
 from __future__ import annotations

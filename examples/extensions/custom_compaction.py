@@ -1,4 +1,4 @@
-"""``"compaction": {"strategy": "first-lines"}``: a summary without asking any model."""
+"""``"compaction": {"strategy": "first-lines"}``: a summary without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.extension import (
 
 
 class FirstLines:
-    """Keeps the first line of everything that the person said."""
+    """Keeps the first line of every user message."""
 
     async def compact(self, work: Work) -> CompactionResult | Declined:
         """A summary, or a reason why another strategy should be tried."""

@@ -1,4 +1,4 @@
-"""A footer of one's own: the model, and how full its window is."""
+"""A custom footer: the model and its context usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Footer:
 
     def render(self, width: int) -> Sequence[str]:
         """The line, as wide as the screen at most."""
-        model = self._ctx.model.id if self._ctx.model else "nobody"
+        model = self._ctx.model.id if self._ctx.model else "no model"
         usage = self._ctx.get_context_usage()
         full = "?" if usage is None or usage.percent is None else f"{usage.percent:.0f} %"
         return [f"{model}, {full} full"[:width]]

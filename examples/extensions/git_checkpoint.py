@@ -1,4 +1,4 @@
-"""Keep the work tree in a git stash before every prompt; ``/checkpoints`` lists them."""
+"""Save the work tree in a git stash before every prompt; ``/checkpoints`` lists them."""
 
 from __future__ import annotations
 

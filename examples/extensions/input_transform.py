@@ -1,4 +1,4 @@
-"""``?question`` asks for a short answer."""
+"""``?question`` requests a short answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/note`` keeps a remark in the conversation and draws it in a frame."""
+"""``/note`` adds a note to the conversation and draws it in a frame."""
 
 from __future__ import annotations
 

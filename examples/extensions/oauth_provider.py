@@ -1,7 +1,7 @@
-"""A provider that one signs in to: ``/login acme``, then ``--model acme/small``.
+"""A provider with OAuth login: ``/login acme``, then ``--model acme/small``.
 
-Its server gives a code that the person types into a page; the tokens that come of it are kept with
-all others, and renewed before they end.
+The server returns a code that the user types into a page. The tokens are stored like all others and
+refreshed before they expire.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``/plan``: only look until the person says ``/go``."""
+"""``/plan``: read-only tools until the user types ``/go``."""
 
 from __future__ import annotations
 

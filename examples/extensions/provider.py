@@ -1,4 +1,4 @@
-"""A model that repeats what it is told: a provider in one file, without a network."""
+"""A model that echoes the prompt: a provider in one file, without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show in the status line how long the session has been going on."""
+"""Show the duration of the session in the status line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut an answer that apologises, and ask again: stream rules in twenty lines."""
+"""Interrupt an answer that apologises, and retry: stream rules in twenty lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that sends somebody else to look: a nested session with tools that only read."""
+"""A tool that starts a nested session with read-only tools."""
 
 from __future__ import annotations
 

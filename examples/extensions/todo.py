@@ -1,4 +1,4 @@
-"""A list of tasks that the model keeps, shown beside the editor and kept in the session."""
+"""A task list for the model, shown at the editor and stored in the session."""
 
 from __future__ import annotations
 

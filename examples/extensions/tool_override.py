@@ -1,4 +1,4 @@
-"""Read files as before, but never one that holds secrets."""
+"""Override the read tool: refuse files that contain secrets."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"{provider}.json": render(entries)
             for provider, entries in catalog_entries(listing, read_json(OVERRIDES)).items()
         }
-    except (HttpError, OSError, ValueError) as problem:
-        print(f"generate: {problem}", file=sys.stderr)
+    except (HttpError, OSError, ValueError) as error:
+        print(f"generate: {error}", file=sys.stderr)
         return 1
     return check(chosen.out, files) if chosen.check else write(chosen.out, files)
 
@@ -114,8 +114,8 @@ def read_json(path: Path) -> Any:
     """The JSON in ``path``; ``ValueError`` with its name when it is none."""
     try:
         return parse_relaxed(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise ValueError(f"{path}: {problem}") from problem
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 if __name__ == "__main__":

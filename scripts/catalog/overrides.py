@@ -58,8 +58,8 @@ def _entry(provider: str, facts: Facts, override: Json) -> Facts:
     entry = {name: merged[name] for name in FIELDS if merged.get(name) is not None}
     try:
         msgspec.convert(entry, Model)
-    except msgspec.ValidationError as problem:
-        raise ValueError(f"{provider}/{facts['id']}: {problem}") from problem
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{provider}/{facts['id']}: {error}") from error
     return entry
 
 

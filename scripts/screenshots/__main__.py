@@ -1,17 +1,24 @@
-"""Takes the pictures of the documentation: ``.venv/bin/python -m scripts.screenshots``."""
+"""Makes the pictures and the recording of the documentation from real runs.
+
+``.venv/bin/python -m scripts.screenshots [NAME...]``
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pi import __version__
+from scripts.screenshots.loopback_model import Answer, serving
 from scripts.screenshots.program import Seen, running
-from scripts.screenshots.svg import picture
+from scripts.screenshots.svg import Frame, picture, recording
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 ENTER = "\r"
@@ -36,7 +43,7 @@ def _models(seen: Seen) -> None:
 
 
 class Shot(NamedTuple):
-    """One picture: what it shows, and what a person does for it."""
+    """One picture: what it shows, and what the user does for it."""
 
     title: str
     act: Callable[[Seen], None]
@@ -51,37 +58,128 @@ SHOTS = {
 }
 
 
+RECORDING = "Recorded from a run of pi; a script on 127.0.0.1 plays the model"
+PROJECT = {
+    "stats.py": """\
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle]
+""",
+    "test_stats.py": """\
+import unittest
+
+from stats import median
+
+
+class Median(unittest.TestCase):
+    def test_odd(self):
+        self.assertEqual(median([3, 1, 2]), 2)
+
+    def test_even(self):
+        self.assertEqual(median([4, 1, 2, 3]), 2.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
+""",
+}
+TESTS = "python3 -B test_stats.py 2>&1 | tail -n 5"
+ANSWERS = (
+    Answer("I run the tests first.", "bash", {"command": TESTS}),
+    Answer("One test fails. The code:", "read", {"path": "stats.py"}),
+    Answer(
+        "`median` ignores lists of even length. I change the last line.",
+        "edit",
+        {
+            "path": "stats.py",
+            "edits": [
+                {
+                    "oldText": "    return ordered[middle]\n",
+                    "newText": "    if len(ordered) % 2:\n        return ordered[middle]\n"
+                    "    return (ordered[middle - 1] + ordered[middle]) / 2\n",
+                }
+            ],
+        },
+    ),
+    Answer("The tests again:", "bash", {"command": TESTS}),
+    Answer(
+        "Fixed: for an even number of values `median` now returns the **mean of the two middle "
+        "values**. Both tests pass."
+    ),
+)
+PROMPT = "The tests fail. Find out why and fix it."
+TYPING, LONGEST, LAST = 0.15, 1.2, 5.0
+"""Seconds that a frame is shown: while the user types, at most, and at the end."""
+
+
 def take(shot: Shot, folder: Path) -> str:
     """The picture, from a run whose home is in ``folder``."""
     project = folder / "project"
     project.mkdir(parents=True)
-    env = {
-        "HOME": str(folder),
-        "PATH": os.environ["PATH"],
-        "LANG": "C.UTF-8",
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "PI_OFFLINE": "1",
-        **shot.env,
-    }
     program = str(Path(sys.executable).with_name("pi"))
+    env = {**_environment(folder), **shot.env}
     with running([program, "--model", "demo/tour"], cwd=project, env=env, rows=shot.rows) as seen:
         seen.wait_for("(demo) tour")
         shot.act(seen)
         return picture(seen.cells(), title=shot.title)
 
 
-def main() -> None:
-    """Take all pictures; their paths are the same in every run."""
+def record(folder: Path) -> str:
+    """The recording of a bug fix, from a run whose home is in ``folder``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    for name, text in PROJECT.items():
+        (project / name).write_text(text)
+    with serving(ANSWERS) as address:
+        provider = {
+            "baseUrl": address,
+            "api": "openai-completions",
+            "apiKey": "none",
+            "models": [{"id": "model", "contextWindow": 200_000}],
+        }
+        (agent / "models.json").write_text(json.dumps({"providers": {"loopback": provider}}))
+        (agent / "settings.json").write_text(json.dumps({"lastChangelogVersion": __version__}))
+        program = str(Path(sys.executable).with_name("pi"))
+        command = [program, "--model", "loopback/model"]
+        with running(command, cwd=project, env=_environment(folder), rows=34) as seen:
+            seen.wait_for("(loopback) model")
+            frames: list[Frame] = []
+            for typed in range(0, len(PROMPT), 4):
+                seen.type(PROMPT[typed : typed + 4])
+                typing = seen.record_until(PROMPT[: typed + 4].rstrip())
+                frames.append(Frame(TYPING, typing[-1].rows))
+            seen.type(ENTER)
+            frames += seen.record_until("Both tests pass.", "OK")
+    frames = [Frame(min(frame.seconds, LONGEST), frame.rows) for frame in frames]
+    return recording([*frames[:-1], Frame(LAST, frames[-1].rows)], title=RECORDING)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "PI_OFFLINE": "1",
+    }
+
+
+def main(names: Sequence[str]) -> None:
+    """Make the named pictures, or all; their paths are the same in every run."""
     IMAGES.mkdir(exist_ok=True)
     home = Path(tempfile.gettempdir()) / "ada"
-    for name, shot in SHOTS.items():
-        home.mkdir()  # somebody else's is not touched
+    makers: dict[str, Callable[[Path], str]] = {"recording": record}
+    makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
+    for name in names or makers:
+        home.mkdir()  # the user's own is not touched
         try:
-            (IMAGES / f"{name}.svg").write_text(take(shot, home), encoding="utf-8")
+            (IMAGES / f"{name}.svg").write_text(makers[name](home), encoding="utf-8")
         finally:
             shutil.rmtree(home)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

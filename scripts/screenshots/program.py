@@ -19,12 +19,14 @@ from wcwidth import iter_graphemes, wcswidth
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
-from scripts.screenshots.svg import Cell
+from scripts.screenshots.svg import Cell, Frame
 
 SECONDS = 60.0
 """Longer than anything here takes; a picture that waits so long is not made."""
 QUIET = 0.3
 """How long a screen stands still that is finished."""
+FRAME_SECONDS = 0.12
+"""The least time between two frames of a recording."""
 
 
 class Seen:
@@ -38,7 +40,7 @@ class Seen:
             on_input=lambda data: self.type(data.decode()),
             on_resize=_nothing,
             on_resume=_nothing,
-            on_gone=_nothing,
+            on_disconnect=_nothing,
         )
         self._terminal.start(answers, restore=str)
 
@@ -57,6 +59,22 @@ class Seen:
         while self._read() or not all(text in self.screen for text in texts):
             if time.monotonic() > end:
                 raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
+
+    def record_until(self, *texts: str) -> list[Frame]:
+        """The frames until all of these are on the screen and nothing more comes."""
+        frames: list[Frame] = []
+        end = time.monotonic() + SECONDS
+        shown, since = self.cells(), time.monotonic()
+        is_quiet = False
+        while not is_quiet or not all(text in self.screen for text in texts):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{texts} never appeared on the screen:\n{self.screen}")
+            is_quiet = not self._read()
+            now = time.monotonic()
+            if now - since >= FRAME_SECONDS and (cells := self.cells()) != shown:
+                frames.append(Frame(now - since, shown))
+                shown, since = cells, now
+        return [*frames, Frame(time.monotonic() - since, shown)]
 
     def cells(self) -> list[list[Cell]]:
         """The screen down to its last text, place by place."""
@@ -105,4 +123,4 @@ def running(
 
 
 def _nothing() -> None:
-    """Nobody resizes, stops or closes this terminal."""
+    """This terminal is never resized, stopped or closed."""

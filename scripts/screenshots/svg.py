@@ -54,9 +54,59 @@ aria-label={quoteattr(title)}>
 """
 
 
-def colour(wanted: tuple[str, Any] | None, otherwise: str) -> str:
+class Frame(NamedTuple):
+    """The screen at one moment of a recording."""
+
+    seconds: float
+    """How long it is shown."""
+    rows: Sequence[Sequence[Cell]]
+
+
+def recording(frames: Sequence[Frame], *, title: str) -> str:
+    """The frames as an animated SVG. Rows that frames share are stored once.
+
+    Where animations are switched off, the last frame is shown.
+    """
+    columns = max((len(row) for frame in frames for row in frame.rows), default=0)
+    width = round(columns * CELL_WIDTH + 2 * MARGIN)
+    height = max((len(frame.rows) for frame in frames), default=0) * CELL_HEIGHT + 2 * MARGIN
+    total = sum(frame.seconds for frame in frames)
+    stored: dict[str, str] = {}
+    styles, shown, begin = [], [], 0.0
+    for number, frame in enumerate(frames):
+        end = begin + frame.seconds
+        last = number == len(frames) - 1
+        hidden_again = "" if last else f"{end / total:.3%}{{opacity:0}}"
+        styles.append(f"@keyframes f{number}{{0%{{opacity:0}}{begin / total:.3%}{{opacity:1}}")
+        styles[-1] += (
+            f"{hidden_again}}}#f{number}{{animation:f{number} {total:g}s step-end infinite}}"
+        )
+        uses = []
+        for place, row in enumerate(frame.rows):
+            if drawn := "".join(_row(row, 0)):
+                name = stored.setdefault(drawn, f"r{len(stored)}")
+                uses.append(f'<use href="#{name}" y="{place * CELL_HEIGHT}"/>')
+        shown.append(f'<g id="f{number}" opacity="{int(last)}">{"".join(uses)}</g>')
+        begin = end
+    rows = "\n".join(f'<g id="{name}">{drawn}</g>' for drawn, name in stored.items())
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
+viewBox="0 0 {width} {height}" font-family="monospace" font-size="14" role="img" \
+aria-label={quoteattr(title)}>
+<title>{escape(title)}</title>
+<style>{"".join(styles)}</style>
+<defs>
+{rows}
+</defs>
+<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>
+{chr(10).join(shown)}
+</svg>
+"""
+
+
+def colour(value: tuple[str, Any] | None, otherwise: str) -> str:
     """A colour of the terminal as ``#rrggbb``."""
-    match wanted:
+    match value:
         case ("rgb", (red, green, blue)):
             return f"#{red:02x}{green:02x}{blue:02x}"
         case ("palette", int(number)):
@@ -113,8 +163,8 @@ def _row(row: Sequence[Cell], number: int) -> Iterator[str]:
 def _attributes(look: Look) -> str:
     lines = [
         name
-        for name, wanted in (("underline", look.underline), ("line-through", look.strike))
-        if wanted
+        for name, is_set in (("underline", look.underline), ("line-through", look.strike))
+        if is_set
     ]
     attributes = [f'fill="{look.ink}"']
     if look.bold:

@@ -1,4 +1,4 @@
-"""The API of extensions: the names that stay.
+"""The public API of extensions.
 
     from pi.extension import ExtensionAPI
 
@@ -7,8 +7,7 @@
         async def hello(args, ctx):
             ctx.ui.notify(f"Hello, {args}!")
 
-Nothing is defined here: every name lives beside whoever answers for it. ``API_VERSION`` is raised
-when something promised changes.
+This module only re-exports names. ``API_VERSION`` is raised with every incompatible change.
 """
 
 from __future__ import annotations

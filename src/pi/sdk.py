@@ -1,9 +1,9 @@
-"""pi as a library: the names that stay.
+"""The public API of pi as a library.
 
 >>> from pi.sdk import run
 >>> run("Summarize this repository in three bullets.")
 
-Nothing is defined here, and nothing is loaded before it is asked for: importing this costs nothing.
+Names are imported lazily from the modules that define them, so importing this module is cheap.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pi.ai.messages import AssistantMessage, Image
     from pi.ai.models.model import Model
     from pi.base.errors import PiError
+    from pi.base.records import Meta, Record
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.resources.context_files import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from pi.coding.runtime.session.agent_session import AgentSession
     from pi.coding.runtime.session.events import AgentSessionEvent
     from pi.coding.runtime.session_manager import SessionManager
-    from pi.coding.runtime.session_places import session_catalog, session_shelf
+    from pi.coding.runtime.session_places import session_catalog, session_location
     from pi.coding.session.entries import CustomMessage
     from pi.coding.settings.settings import Settings
 
@@ -76,11 +77,13 @@ __all__ = [
     "Image",
     "MessageEnd",
     "MessageUpdate",
+    "Meta",
     "Model",
     "ModelRegistry",
     "Models",
     "PiError",
     "PromptTemplate",
+    "Record",
     "RpcClient",
     "RpcEvent",
     "RpcRefused",
@@ -106,7 +109,7 @@ __all__ = [
     "make_tool",
     "run",
     "session_catalog",
-    "session_shelf",
+    "session_location",
     "tool",
 ]
 
@@ -128,6 +131,7 @@ _HOMES = {
     "pi.ai.messages": ("AssistantMessage", "Image"),
     "pi.ai.models.model": ("Model",),
     "pi.base.errors": ("PiError",),
+    "pi.base.records": ("Meta", "Record"),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.context_files": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
@@ -156,20 +160,20 @@ _HOMES = {
     "pi.coding.runtime.session.agent_session": ("AgentSession",),
     "pi.coding.runtime.session.events": ("AgentSessionEvent",),
     "pi.coding.runtime.session_manager": ("SessionManager",),
-    "pi.coding.runtime.session_places": ("session_catalog", "session_shelf"),
+    "pi.coding.runtime.session_places": ("session_catalog", "session_location"),
     "pi.coding.session.entries": ("CustomMessage",),
     "pi.coding.settings.settings": ("Settings",),
 }
-"""Where the names live, beside whoever answers for them."""
+"""The modules that define the public names."""
 
 
-if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+if not TYPE_CHECKING:  # type checkers would accept any attribute
 
     def __getattr__(name: str) -> object:
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(import_module(module), name)
-                globals()[name] = value  # found without this function from now on
+                globals()[name] = value  # later lookups bypass this function
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

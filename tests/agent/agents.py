@@ -1,4 +1,4 @@
-"""A scripted agent for tests, and what it told."""
+"""A scripted agent for tests, and what it emitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pi.testing.fakes import ScriptedStream
 
 
 class Stage:
-    """An agent with a script, and everything it told in short form."""
+    """An agent with a script, and everything it emitted in short form."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Stage:
         self.agent.subscribe(self.events.append)
 
     def on(self, what: str, act: Callable[[], Any]) -> None:
-        """Call, and await, ``act`` the first time that an event is told whose form is ``what``."""
+        """Call, and await, ``act`` when the first event of the form ``what`` is emitted."""
 
         async def listen(event: AgentEvent) -> None:
             if not isinstance(event, MessageUpdate) and short(event) == what:
@@ -53,7 +53,7 @@ class Stage:
         end = self.agent.subscribe(listen)
 
     @property
-    def told(self) -> list[str]:
+    def emitted(self) -> list[str]:
         """The events in short form, without the deltas."""
         return [short(event) for event in self.events if not isinstance(event, MessageUpdate)]
 

@@ -1,4 +1,4 @@
-"""The order in which a run may tell events, as a machine that refuses every other."""
+"""The order in which a run may emit events, as a machine that refuses every other."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ class EventGrammar:
         match event:
             case ToolExecutionStart():
                 assert state is None
-                wanted = [call.id for call in self.answer.tool_calls]
-                assert event.tool_call_id == wanted[len(self.calls)]
+                requested = [call.id for call in self.answer.tool_calls]
+                assert event.tool_call_id == requested[len(self.calls)]
                 self.calls[event.tool_call_id] = "running"
             case ToolExecutionUpdate():
                 assert state == "running"

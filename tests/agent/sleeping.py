@@ -13,7 +13,7 @@ from tests.agent.agents import Stage, tasks_left
 
 
 class Sleeper:
-    """A tool that waits until it is cancelled, and says so in its own way."""
+    """A tool that waits until it is cancelled, and reports that in its own way."""
 
     def __init__(self, how: str = "at once", **options: Any) -> None:
         self.begun = asyncio.Event()

@@ -41,7 +41,7 @@ class Answer(Record):
 
 
 class Event(Record):
-    """What happens when so many events were told, or so many steps were made."""
+    """What happens when so many events were emitted, or so many steps were made."""
 
     at: int
     what: Literal["steer", "follow up", "abort", "abort outside", "clear"]
@@ -196,7 +196,7 @@ def arguments(each: Asked) -> dict[str, Any]:
 
 
 class Interfering:
-    """A listener that steers, clears and aborts when so many events were told."""
+    """A listener that steers, clears and aborts when so many events were emitted."""
 
     def __init__(self, stage: Stage, story: Story) -> None:
         self._stage = stage

@@ -18,15 +18,15 @@ from tests.agent.event_grammar import EventGrammar
 from tests.agent.sleeping import LAST_TURN, Sleeper, abort_when, sleeps
 
 
-@pytest.mark.trap(83)
-async def test_running_tools_are_cancelled_and_one_last_turn_says_so() -> None:
+@pytest.mark.behaviour("abort-pairs-finished-calls")
+async def test_running_tools_are_cancelled_and_one_last_turn_reports_it() -> None:
     sleeper = Sleeper()
     stage = Stage(sleeps("A", "B"), says("never"), tools=[sleeper.tool])
 
     await abort_when(sleeper.begun, stage)
 
     assert stage.texts == ["Operation aborted", "Operation aborted"]
-    assert stage.told[-7:] == LAST_TURN
+    assert stage.emitted[-7:] == LAST_TURN
     assert stage.agent.state.messages[-1].error_message == "This operation was aborted"
     assert len(stage.provider.requests) == 1
     assert stage.agent.state.pending_tool_calls == frozenset()
@@ -59,7 +59,7 @@ async def test_a_tool_may_say_in_its_own_words_that_it_was_aborted() -> None:
     assert stage.results[0].is_error
 
 
-async def test_a_tool_that_does_not_stop_is_left_alone_and_cannot_tell_anything_later(
+async def test_a_tool_that_does_not_stop_is_abandoned_and_emits_nothing_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     sleeper = Sleeper("never")
@@ -72,14 +72,14 @@ async def test_a_tool_that_does_not_stop_is_left_alone_and_cannot_tell_anything_
     assert not running.done()
     await stage.clock.advance(0.2)
     await running
-    told = len(stage.events)
+    emitted = len(stage.events)
     sleeper.released.set()
 
     assert await tasks_left() == set()
     assert stage.texts == ["Operation aborted"]
-    assert len(stage.events) == told
+    assert len(stage.events) == emitted
     assert not any(isinstance(event, ToolExecutionUpdate) for event in stage.events)
-    assert "tool sleep does not end" in caplog.text
+    assert "tool sleep did not stop" in caplog.text
 
 
 async def test_a_tool_that_ends_after_it_was_left_alone_does_not_end_twice() -> None:
@@ -104,7 +104,7 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
 
     await abort_when(sleeper.begun, stage)
 
-    assert [line for line in stage.told if line.startswith("tool_")] == [
+    assert [line for line in stage.emitted if line.startswith("tool_")] == [
         "tool_execution_start A",
         "tool_execution_end A",
         "tool_execution_start B",
@@ -116,7 +116,7 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
     assert stage.texts == ["Operation aborted"] * 3
 
 
-@pytest.mark.trap(83)
+@pytest.mark.behaviour("abort-pairs-finished-calls")
 async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() -> None:
     asked: list[str] = []
     open_dialog = asyncio.Event()
@@ -177,7 +177,7 @@ async def test_a_tool_that_aborts_its_own_run_may_still_say_what_it_did() -> Non
     await stage.agent.prompt("go")
 
     assert stage.texts == ["Operation aborted", "quit"]
-    assert stage.told[-7:] == LAST_TURN
+    assert stage.emitted[-7:] == LAST_TURN
 
 
 async def test_a_sync_tool_is_left_alone_at_once() -> None:

@@ -45,7 +45,7 @@ async def test_a_listener_may_abort_at_any_event_and_the_transcript_stays_valid(
 
     await stage.agent.prompt("go")
 
-    assert stage.told[-2:] == ["agent_end", "agent_settled"]
+    assert stage.emitted[-2:] == ["agent_end", "agent_settled"]
     EventGrammar().follow(stage.events)
     assert await tasks_left() == set()
     shown = prepare(stage.agent.state.messages, FAUX_MODEL, same_id)
@@ -78,7 +78,7 @@ async def test_an_abort_before_the_first_step_keeps_the_prompt() -> None:
     running = asyncio.create_task(stage.agent.prompt("go"))
     await asyncio.sleep(0)  # the prompt was taken, and nothing has happened yet
 
-    assert (stage.agent.state.is_streaming, stage.told) == (True, [])
+    assert (stage.agent.state.is_streaming, stage.emitted) == (True, [])
     stage.agent.abort()
     await running
 
@@ -103,14 +103,14 @@ async def test_an_abort_ends_what_is_waited_for_between_two_turns() -> None:
 
     await abort_when(begun, stage)
 
-    assert stage.told[-7:] == LAST_TURN
+    assert stage.emitted[-7:] == LAST_TURN
 
 
 async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
     prepared: list[str] = []
 
     async def prepare_it() -> None:
-        prepared.append("in vain")
+        prepared.append("unexpected")
 
     class Prepares(Policy):
         async def at_boundary(self, at: Boundary) -> Next:
@@ -122,10 +122,10 @@ async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
     await abort_when(sleeper.begun, stage)
 
     assert prepared == []
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
 
 
-@pytest.mark.trap(80)
+@pytest.mark.behaviour("steering-after-the-batch")
 @pytest.mark.parametrize("point", ["tool_execution_start A", "turn_end", "turn_start"])
 async def test_queued_messages_survive_an_abort_with_their_images(point: str) -> None:
     picture = Image(data="aGk=", mime_type="image/png")
@@ -188,7 +188,7 @@ async def test_an_aborted_run_never_says_that_another_one_follows() -> None:
     assert [end.will_retry for end in ends] == [False]
 
 
-async def test_the_end_of_a_tool_is_told_before_its_result_is_kept() -> None:
+async def test_the_end_of_a_tool_is_emitted_before_its_result_is_kept() -> None:
     kept: list[int] = []
     sleeper = Sleeper()
     stage = Stage(sleeps("A", "B"), tools=[sleeper.tool])

@@ -99,7 +99,7 @@ async def test_continuing_answers_what_is_there() -> None:
     await stage.agent.continue_()
 
     assert stage.roles == ["user", "assistant:stop"]
-    assert stage.told.count("message_start user") == 0
+    assert stage.emitted.count("message_start user") == 0
 
 
 async def test_continuing_after_the_result_of_a_tool_is_possible() -> None:
@@ -131,7 +131,7 @@ async def test_there_is_nothing_to_continue_after_an_answer_or_without_a_questio
     with pytest.raises(CannotContinue):
         await stage.agent.continue_()
 
-    assert stage.told == []
+    assert stage.emitted == []
 
 
 async def test_steering_an_empty_conversation_does_not_start_anything() -> None:
@@ -144,7 +144,7 @@ async def test_steering_an_empty_conversation_does_not_start_anything() -> None:
     assert len(stage.agent.inbox.steering) == 1
 
 
-async def test_queues_are_told_whenever_they_change_and_can_be_taken_back() -> None:
+async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -> None:
     stage = Stage()
     message = UserMessage(content="b")
 
@@ -177,7 +177,7 @@ async def test_nothing_is_heard_after_a_subscription_has_ended() -> None:
     assert heard == []
 
 
-async def test_messages_of_an_application_are_kept_told_and_converted() -> None:
+async def test_messages_of_an_application_are_kept_emitted_and_converted() -> None:
     def newest(messages: Sequence[AgentMessage]) -> Sequence[AgentMessage]:
         return messages[-1:]
 
@@ -191,7 +191,7 @@ async def test_messages_of_an_application_are_kept_told_and_converted() -> None:
     await stage.agent.prompt([UserMessage(content="old"), Notice(text="saved")])
 
     assert stage.roles == ["system", "user", "notice", "assistant:stop"]
-    assert "message_end notice" in stage.told
+    assert "message_end notice" in stage.emitted
     asked = stage.provider.requests[0].messages
     assert [type(message) for message in asked] == [SystemMessage, UserMessage]
     assert asked[-1] == UserMessage(content="saved")
@@ -237,7 +237,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
     assert counts.asked == 2
 
 
-@pytest.mark.trap(89)
+@pytest.mark.behaviour("streaming-is-linear")
 async def test_an_update_carries_only_what_is_new() -> None:
     stage = Stage(says("word " * 500))
 
@@ -252,13 +252,13 @@ async def test_an_update_carries_only_what_is_new() -> None:
     assert len({len(msgspec.json.encode(delta)) for delta in deltas}) == 1
 
 
-async def test_the_program_around_may_tell_events_between_runs_and_in_order_with_them() -> None:
+async def test_the_program_around_may_emit_events_between_runs_and_in_order_with_them() -> None:
     stage = Stage(says("one"))
     label = EntryAppended(entry={"type": "label"})
 
-    await stage.agent.tell(label)
-    stage.on("turn_start", lambda: stage.agent.tell(label))
+    await stage.agent.emit(label)
+    stage.on("turn_start", lambda: stage.agent.emit(label))
     await stage.agent.prompt("go")
 
-    assert stage.told[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]
+    assert stage.emitted[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]
     assert stage.events[0] == label

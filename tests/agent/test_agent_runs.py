@@ -30,7 +30,7 @@ class Hold:
         await self.go_on.wait()
 
 
-@pytest.mark.trap(81)
+@pytest.mark.behaviour("prompt-while-running-fails")
 async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
     stage = Stage(says("one"), says("two"))
     hold = Hold(stage)
@@ -50,7 +50,7 @@ async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
     assert stage.roles == ["user", "assistant:stop"] * 2
 
 
-@pytest.mark.trap(92)
+@pytest.mark.behaviour("running-agent-is-not-reset")
 async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None:
     stage = Stage(says("one"))
     hold = Hold(stage)
@@ -72,7 +72,7 @@ async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_an
     stage = Stage(ProviderError("no"), says("ok"), system_prompt="Be brief.")
     await stage.agent.prompt("first")
     await stage.agent.steer("later")
-    elsewhere = MemoryConversation(UserMessage(content="old"))
+    other = MemoryConversation(UserMessage(content="old"))
 
     stage.agent.reset()
 
@@ -88,9 +88,9 @@ async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_an
         error_message=None,
     )
     assert not stage.agent.inbox
-    stage.agent.reset(elsewhere)
+    stage.agent.reset(other)
     await stage.agent.prompt("new")
-    assert list(elsewhere.messages()) == list(stage.agent.state.messages)
+    assert list(other.messages()) == list(stage.agent.state.messages)
     assert stage.roles == ["user", "system", "user", "assistant:stop"]
 
 
@@ -107,7 +107,7 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
     assert len(log) == 2
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
 async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
     stage = Stage(says("one"))
@@ -143,7 +143,7 @@ async def test_the_run_ends_in_order_when_its_caller_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    assert stage.told[-2:] == ["agent_end", "agent_settled"]
+    assert stage.emitted[-2:] == ["agent_end", "agent_settled"]
     assert stage.roles == ["user", "assistant:aborted"]
     assert await tasks_left() == set()
     await stage.agent.prompt("again")

@@ -77,7 +77,7 @@ async def test_a_policy_may_stop_a_run_before_a_request() -> None:
     assert ended == Next(action="stop", reason="out of money", exit_code=3)
     assert stage.provider.requests == []
     assert stage.agent.state.messages[-1].error_message == "out of money"
-    assert stage.told[-5:] == [
+    assert stage.emitted[-5:] == [
         "message_start assistant:aborted",
         "message_end assistant:aborted",
         "turn_end",
@@ -86,7 +86,7 @@ async def test_a_policy_may_stop_a_run_before_a_request() -> None:
     ]
 
 
-async def test_an_abort_while_a_policy_looks_at_the_request_asks_nobody() -> None:
+async def test_an_abort_while_a_policy_looks_at_the_request_sends_nothing() -> None:
     begun = asyncio.Event()
 
     class Slow(Policy):
@@ -107,7 +107,7 @@ async def test_an_abort_while_a_policy_looks_at_the_request_asks_nobody() -> Non
     assert stage.agent.state.messages[-1].error_message == "This operation was aborted"
 
 
-async def test_a_policy_that_aborts_before_the_request_is_not_cut_and_nobody_is_asked() -> None:
+async def test_a_policy_that_aborts_before_the_request_is_not_cut_and_nothing_is_sent() -> None:
     finished: list[str] = []
 
     class Gives(Policy):
@@ -133,7 +133,7 @@ class Shout(Policy):
         return replace(answer, content=(Text(text=answer.text.upper()),))
 
 
-async def test_an_answer_is_changed_before_it_is_stored_and_told() -> None:
+async def test_an_answer_is_changed_before_it_is_stored_and_emitted() -> None:
     stage = Stage(says("hello"), policies=[Shout()])
 
     await stage.agent.prompt("go")

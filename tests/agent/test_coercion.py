@@ -25,9 +25,9 @@ def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any
     """The value as it became, and the problems."""
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
-    places = [".".join(map(str, problem.place)) for problem in walk.problems]
-    told = [f"{at}: {p.says}" for at, p in zip(places, walk.problems, strict=True)]
-    return result, told
+    places = [".".join(map(str, problem.place)) for problem in walk.issues]
+    reported = [f"{at}: {p.message}" for at, p in zip(places, walk.issues, strict=True)]
+    return result, reported
 
 
 def mended(schema: Json, value: Any) -> Any:
@@ -40,7 +40,7 @@ def problems(schema: Json, value: Any) -> list[str]:
     return walked(schema, value)[1]
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize(
     ("schema", "value", "expected"),
     [
@@ -109,7 +109,7 @@ def test_what_would_be_a_guess_is_a_problem(schema: Json, value: Any, problem: s
         ({"minProperties": 1}, {}, "must have at least 1 field (got 0)"),
     ],
 )
-def test_limits_are_told_with_what_came(schema: Json, value: Any, problem: str) -> None:
+def test_limits_are_reported_with_the_value(schema: Json, value: Any, problem: str) -> None:
     assert problems(schema, value) == [f": {problem}"]
 
 
@@ -121,12 +121,12 @@ def test_limits_are_told_with_what_came(schema: Json, value: Any, problem: str) 
         ({"minimum": 1, "exclusiveMinimum": True}, 1),
         ({"pattern": r"^\p{L}+$"}, "1"),
         ({"minLength": 5}, 3),
-        ({"format": "email", "madeUp": 1}, "nobody"),
+        ({"format": "email", "madeUp": 1}, "any text"),
         (True, {"a": 1}),
         ({"properties": {"a": {"not": {}}}}, {"a": 1}),
     ],
 )
-def test_what_cannot_be_told_or_does_not_apply_passes(schema: Any, value: Any) -> None:
+def test_what_cannot_be_checked_or_does_not_apply_passes(schema: Any, value: Any) -> None:
     assert mended(schema, value) == value
 
 
@@ -138,7 +138,7 @@ def test_lists_with_places_of_their_own_are_checked_place_by_place() -> None:
     assert problems(old, [1, "a", 2]) == ["2: must be a string (got number)"]
 
 
-@pytest.mark.trap(78)
+@pytest.mark.behaviour("arguments-are-trimmed")
 def test_line_ends_after_paths_and_formatted_strings_are_removed() -> None:
     text = {"type": "string"}
     names = ("path", "file_path", "filePath", "cwd", "content", "profile")
@@ -158,7 +158,7 @@ def test_line_ends_after_paths_and_formatted_strings_are_removed() -> None:
     }
 
 
-@pytest.mark.trap(78)
+@pytest.mark.behaviour("arguments-are-trimmed")
 def test_optional_properties_that_are_empty_are_taken_as_left_out() -> None:
     schema = {
         "properties": {
@@ -199,7 +199,7 @@ def test_unknown_properties_pass_unless_they_are_excluded_and_then_they_are_drop
     assert mended({"additionalProperties": {"type": "integer"}}, {"b": "2"}) == {"b": 2}
 
 
-def test_defaults_are_filled_in_where_nobody_else_does_it() -> None:
+def test_defaults_are_filled_in_without_a_decoder() -> None:
     schema = {
         "properties": {"a": {"default": 1}, "b": {"$ref": "#/$defs/b"}},
         "required": ["a"],
@@ -209,7 +209,7 @@ def test_defaults_are_filled_in_where_nobody_else_does_it() -> None:
     assert walked(schema, {"a": 0}, fill_defaults=False) == ({"a": 0}, [])
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize(
     ("arms", "value", "expected"),
     [
@@ -239,13 +239,13 @@ def test_a_value_goes_to_the_arm_that_changes_it_least(
         ({"type": None}, ['type: must be "write" or "move" (got null)']),
     ],
 )
-def test_the_problems_told_of_a_union_are_those_of_the_arm_that_was_meant(
+def test_the_problems_reported_for_a_union_are_those_of_the_arm_that_was_meant(
     value: Any, expected: list[str]
 ) -> None:
     assert problems(STEP, value) == expected
 
 
-def test_a_problem_inside_what_was_mended_first_is_told_with_its_value() -> None:
+def test_a_problem_inside_what_was_mended_first_is_reported_with_its_value() -> None:
     schema = {"anyOf": [{"type": "array", "items": {"properties": {"a": {"enum": [1]}}}}]}
     assert problems(schema, {"a": 2}) == ["0.a: must be 1 (got 2)"]
 

@@ -8,8 +8,8 @@ from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.summarise import SummaryRequest
 from pi.agent.conversation import AgentMessage, plain_messages
-from pi.agent.harness.compact import compacted
-from pi.agent.harness.store import Entry, MemoryStore, ModelChange, visible_messages
+from pi.agent.harness.compact import compact_entries
+from pi.agent.harness.store import MemoryStore, StoredEntry, StoredModelChange, visible_messages
 from pi.ai.messages import AssistantMessage, Message, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import Record
@@ -48,7 +48,7 @@ class Notes:
 
 
 async def compact(entries: Any, notes: Notes, instructions: str = "") -> Any:
-    return await compacted(
+    return await compact_entries(
         entries,
         notes,
         SETTINGS,
@@ -72,7 +72,7 @@ def talk(*messages: AgentMessage) -> Any:
 async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
     notes = Notes()
     conversation = talk(
-        ModelChange(provider="faux", model_id="faux"),
+        StoredModelChange(provider="faux", model_id="faux"),
         Note(text=f"remember {LONG}"),
         UserMessage(content=f"first {LONG}"),
         said(f"done {LONG}", tokens=5000),
@@ -110,9 +110,9 @@ async def test_the_next_compaction_goes_on_from_the_notes() -> None:
 
 async def test_a_message_that_the_model_never_sees_is_no_reason_to_fail() -> None:
     entries = [
-        Entry(id="a", value=object()),
-        Entry(id="b", value=UserMessage(content=LONG)),
-        Entry(id="c", value=UserMessage(content="now")),
+        StoredEntry(id="a", value=object()),
+        StoredEntry(id="b", value=UserMessage(content=LONG)),
+        StoredEntry(id="c", value=UserMessage(content="now")),
     ]
 
     compaction = await compact(entries, Notes())

@@ -16,13 +16,13 @@ TURN = Boundary(kind="turn")
 class Wants(Policy):
     """Always wants the same, and remembers what it saw."""
 
-    def __init__(self, wanted: Next) -> None:
-        self._wanted = wanted
+    def __init__(self, decision: Next) -> None:
+        self._decision = decision
         self.seen: list[Next] = []
 
     async def at_boundary(self, at: Boundary) -> Next:
         self.seen.append(at.next)
-        return self._wanted
+        return self._decision
 
 
 class Stops(Policy):
@@ -53,7 +53,7 @@ async def test_without_opinions_things_go_on() -> None:
     assert await decided() == Next()
 
 
-async def test_stop_beats_again_beats_going_on_whoever_comes_first() -> None:
+async def test_stop_beats_again_beats_going_on_in_any_order() -> None:
     assert await decided(Wants(AGAIN), Wants(Next())) == AGAIN
     assert await decided(Wants(Next()), Wants(AGAIN)) == AGAIN
     assert await decided(Wants(STOP), Wants(AGAIN)) == STOP
@@ -68,7 +68,7 @@ async def test_each_sees_the_decision_so_far_and_may_change_it_for_one_as_strong
     assert third.seen == [Next(action="again", reason="mine")]
 
 
-async def test_drafts_of_all_are_kept_whoever_wins() -> None:
+async def test_drafts_of_all_policies_are_kept() -> None:
     cut = replace(TURN, next=Next(action="again", entries=("cut",)))
 
     class Carries(Policy):
@@ -100,7 +100,7 @@ async def test_after_an_abort_policies_have_little_time(caplog: pytest.LogCaptur
     )
     await asyncio.sleep(0)
 
-    abort.want()
+    abort.request()
     await clock.advance(DECIDING_SECONDS)
 
     assert await deciding == Next(entries=("kept",))
@@ -110,15 +110,15 @@ async def test_after_an_abort_policies_have_little_time(caplog: pytest.LogCaptur
 # Preparing ---------------------------------------------------------------------------------------
 
 
-async def test_what_is_wanted_may_have_to_be_prepared() -> None:
+async def test_a_decision_may_need_preparation() -> None:
     done: list[str] = []
 
     async def work() -> None:
         done.append("prepared")
 
-    wanted = Next(action="again", prepare=work)
+    decision = Next(action="again", prepare=work)
 
-    assert await prepare(wanted, Abort(FakeClock())) is wanted
+    assert await prepare(decision, Abort(FakeClock())) is decision
     assert await prepare(AGAIN, Abort(FakeClock())) is AGAIN
     assert done == ["prepared"]
 
@@ -129,10 +129,10 @@ async def test_an_abort_ends_the_preparation() -> None:
     async def forever() -> None:
         await asyncio.Event().wait()
 
-    wanted = Next(action="again", prepare=forever)
-    asyncio.get_running_loop().call_soon(abort.want)
+    decision = Next(action="again", prepare=forever)
+    asyncio.get_running_loop().call_soon(abort.request)
 
-    assert await prepare(wanted, abort) is wanted
+    assert await prepare(decision, abort) is decision
 
 
 async def test_a_preparation_may_stop_the_run_and_may_fail(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.model_requests import changes, whole
+from pi.agent.model_requests import instruction_changes, prompt_text
 from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools, render
 
@@ -9,27 +9,27 @@ POKE = Tool(name="poke", description="Touch.", parameters={"type": "object"})
 
 
 def test_prompt_and_tools_are_said_once() -> None:
-    first = changes((), "Be brief.", (PEEK,), now_ms=5)
+    first = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
     assert first == (
         SystemMessage(
             content="", sections={"preamble": "Be brief."}, tools_added=(PEEK,), timestamp=5
         ),
     )
-    assert changes(first, "Be brief.", (PEEK,), now_ms=6) == ()
+    assert instruction_changes(first, "Be brief.", (PEEK,), now_ms=6) == ()
 
 
 def test_without_prompt_and_tools_nothing_is_said() -> None:
-    assert changes((), "", (), now_ms=5) == ()
+    assert instruction_changes((), "", (), now_ms=5) == ()
 
 
 def test_only_what_has_changed_is_said() -> None:
-    said = changes((), "Be brief.", (PEEK,), now_ms=5)
+    said = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
-    assert changes(said, "Be brief.", (PEEK, POKE), now_ms=6) == (
+    assert instruction_changes(said, "Be brief.", (PEEK, POKE), now_ms=6) == (
         SystemMessage(content="", tools_added=(POKE,), timestamp=6),
     )
-    assert changes(said, "Be kind.", (), now_ms=6) == (
+    assert instruction_changes(said, "Be kind.", (), now_ms=6) == (
         SystemMessage(
             content="",
             sections={"preamble": "Be kind."},
@@ -37,16 +37,16 @@ def test_only_what_has_changed_is_said() -> None:
             timestamp=6,
         ),
     )
-    assert changes(said, "", (PEEK,), now_ms=6) == (
+    assert instruction_changes(said, "", (PEEK,), now_ms=6) == (
         SystemMessage(content="", sections={"preamble": None}, timestamp=6),
     )
 
 
 def test_a_tool_that_is_described_anew_is_said_again() -> None:
     other = Tool(name="peek", description="Look closely.", parameters={"type": "object"})
-    said = changes((), "", (PEEK, POKE), now_ms=5)
+    said = instruction_changes((), "", (PEEK, POKE), now_ms=5)
 
-    said += changes(said, "", (other, POKE), now_ms=6)
+    said += instruction_changes(said, "", (other, POKE), now_ms=6)
 
     assert final_tools(said) == (other, POKE)
 
@@ -54,16 +54,16 @@ def test_a_tool_that_is_described_anew_is_said_again() -> None:
 def test_what_a_host_said_itself_stays_beside_the_prompt() -> None:
     rules = SystemMessage(content="House rules.", sections={"rules": "No running."})
 
-    said = (rules, *changes((rules,), "Be brief.", (), now_ms=5))
+    said = (rules, *instruction_changes((rules,), "Be brief.", (), now_ms=5))
 
     assert render(said) == "House rules.\n\nNo running.\n\nBe brief."
-    assert changes(said, "Be brief.", (), now_ms=6) == ()
+    assert instruction_changes(said, "Be brief.", (), now_ms=6) == ()
 
 
 def test_tools_may_change_alone() -> None:
-    said = changes((), "Be brief.", (PEEK,), now_ms=5)
+    said = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
-    assert changes(said, None, (POKE,), now_ms=6) == (
+    assert instruction_changes(said, None, (POKE,), now_ms=6) == (
         SystemMessage(
             content="", tools_added=(POKE,), tools_removed=({"name": "peek"},), timestamp=6
         ),
@@ -71,11 +71,16 @@ def test_tools_may_change_alone() -> None:
 
 
 def test_of_named_sections_only_those_are_said_that_have_changed() -> None:
-    said = changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
+    said = instruction_changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
     assert said[0].sections == {"preamble": "Be brief.", "cwd": "/a"}
 
-    (patch,) = changes(said, {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=6)
+    (patch,) = instruction_changes(said, {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=6)
 
     assert patch.sections == {"skills": "Sing.", "cwd": None}
-    assert changes((*said, patch), {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=7) == ()
-    assert whole({"a": "x", "b": "y"}) == "x\n\ny"
+    assert (
+        instruction_changes(
+            (*said, patch), {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=7
+        )
+        == ()
+    )
+    assert prompt_text({"a": "x", "b": "y"}) == "x\n\ny"

@@ -9,7 +9,7 @@ from pi.agent.tool_calls import EventQueue
 from tests.agent.agents import short, tasks_left
 
 
-class Told:
+class Recorder:
     def __init__(self) -> None:
         self.events: list[str] = []
 
@@ -18,43 +18,43 @@ class Told:
         self.events.append(short(event))
 
 
-async def test_events_are_told_one_after_another_in_the_order_in_which_they_were_put() -> None:
-    told = Told()
-    queue = EventQueue(told)
+async def test_events_are_emitted_one_after_another_in_the_order_in_which_they_were_put() -> None:
+    emitted = Recorder()
+    queue = EventQueue(emitted)
 
     async with queue:
         queue.put(AgentStart())
         queue.put(TurnStart())
-        assert told.events == []
-        await queue.told()
-        assert told.events == ["agent_start", "turn_start"]
+        assert emitted.events == []
+        await queue.drain()
+        assert emitted.events == ["agent_start", "turn_start"]
 
     assert await tasks_left() == set()
 
 
-async def test_leaving_waits_until_everything_was_told() -> None:
-    told = Told()
-    queue = EventQueue(told)
+async def test_leaving_waits_until_everything_was_emitted() -> None:
+    emitted = Recorder()
+    queue = EventQueue(emitted)
 
     async with queue:
         queue.put(AgentStart())
 
-    assert told.events == ["agent_start"]
+    assert emitted.events == ["agent_start"]
 
 
-async def test_nothing_is_told_any_more_after_leaving() -> None:
-    told = Told()
-    queue = EventQueue(told)
+async def test_nothing_is_emitted_any_more_after_leaving() -> None:
+    emitted = Recorder()
+    queue = EventQueue(emitted)
 
     async with queue:
         pass
     queue.put(AgentStart())
 
     assert await tasks_left() == set()
-    assert told.events == []
+    assert emitted.events == []
 
 
-async def test_leaving_because_of_a_failure_waits_for_nobody() -> None:
+async def test_leaving_because_of_a_failure_does_not_wait() -> None:
     async def never(event: AgentEvent) -> None:
         await asyncio.Event().wait()
 

@@ -11,7 +11,7 @@ import pytest
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionUpdate
-from pi.agent.model_requests import changes
+from pi.agent.model_requests import instruction_changes
 from pi.agent.policy import Policy, ToolRefused
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
@@ -61,9 +61,9 @@ class Recording:
         end = self.agent.subscribe(listen)
 
     def declare(self) -> None:
-        """Have the tools told before the scene begins, as they were when it was recorded."""
+        """Declare the tools before the scene begins, as they were when it was recorded."""
         tools = [tool.declaration for tool in self.agent.tools]
-        self.log.append(*changes((), "", tools, now_ms=0))
+        self.log.append(*instruction_changes((), "", tools, now_ms=0))
 
     async def prompt(self, message: Any = "go") -> list[str]:
         self.published.clear()
@@ -94,7 +94,7 @@ async def peek(path: str) -> str:
     raise ToolFailed(f"no such file: {path}")
 
 
-async def test_plain_turns_are_told_as_recorded() -> None:
+async def test_plain_turns_are_emitted_as_recorded() -> None:
     recording = Recording(says("Hello there."), says("And again."), says("With tools."))
     recording.agent.system_prompt = "Be brief."
 
@@ -104,7 +104,7 @@ async def test_plain_turns_are_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["a changed set of tools"]
 
 
-async def test_a_message_of_the_applications_own_is_told_as_recorded() -> None:
+async def test_a_message_of_the_applications_own_is_emitted_as_recorded() -> None:
     class Custom(Record, tag_field="role", tag="custom"):
         """Something that an extension says."""
 
@@ -116,7 +116,7 @@ async def test_a_message_of_the_applications_own_is_told_as_recorded() -> None:
     assert await recording.prompt(messages) == ORDERS["a message of the application's own"]
 
 
-async def test_steering_and_follow_ups_are_told_as_recorded() -> None:
+async def test_steering_and_follow_ups_are_emitted_as_recorded() -> None:
     recording = Recording(
         Reply(blocks=(*says("one two").blocks, call("bash"))),
         says("A"),
@@ -136,7 +136,7 @@ async def test_steering_and_follow_ups_are_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["tools, steering and a follow-up"]
 
 
-async def test_all_steering_in_one_turn_is_told_as_recorded() -> None:
+async def test_all_steering_in_one_turn_is_emitted_as_recorded() -> None:
     go_on = asyncio.Event()
 
     async def wait(arguments: Json, ctx: ToolContext) -> str:
@@ -158,7 +158,7 @@ async def test_all_steering_in_one_turn_is_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["all steering in one turn"]
 
 
-async def test_an_abort_while_streaming_is_told_as_recorded() -> None:
+async def test_an_abort_while_streaming_is_emitted_as_recorded() -> None:
     recording = Recording(says("one two three"))
 
     async def abort() -> None:
@@ -171,7 +171,7 @@ async def test_an_abort_while_streaming_is_told_as_recorded() -> None:
     assert len(recording.agent.inbox.follow_ups) == 1
 
 
-async def test_an_abort_during_tools_is_told_as_recorded() -> None:
+async def test_an_abort_during_tools_is_emitted_as_recorded() -> None:
     updates = 0
 
     async def wait(arguments: Json, ctx: ToolContext) -> str:
@@ -194,7 +194,7 @@ async def test_an_abort_during_tools_is_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["an abort during tools"]
 
 
-async def test_a_tool_that_ends_the_run_is_told_as_recorded() -> None:
+async def test_a_tool_that_ends_the_run_is_emitted_as_recorded() -> None:
     async def end(arguments: Json, ctx: ToolContext) -> ToolResult:
         ctx.update(ToolResult.of("half"))
         return ToolResult.of("t", terminate=True)
@@ -205,7 +205,7 @@ async def test_a_tool_that_ends_the_run_is_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["a tool that ends the run"]
 
 
-async def test_calls_that_cannot_run_are_told_as_recorded() -> None:
+async def test_calls_that_cannot_run_are_emitted_as_recorded() -> None:
     batch = Reply(
         blocks=(
             call("nope", id="A"),
@@ -220,7 +220,7 @@ async def test_calls_that_cannot_run_are_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["calls that cannot run"]
 
 
-async def test_calls_that_hooks_refuse_and_change_are_told_as_recorded() -> None:
+async def test_calls_that_hooks_refuse_and_change_are_emitted_as_recorded() -> None:
     class Hooks(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             match call.id:
@@ -251,7 +251,7 @@ async def test_calls_that_hooks_refuse_and_change_are_told_as_recorded() -> None
 DOWN = ProviderUnavailable("503: overloaded")
 
 
-async def test_a_retry_is_told_as_recorded() -> None:
+async def test_a_retry_is_emitted_as_recorded() -> None:
     recording = Recording(DOWN, says("ok"))
     recording.agent.system_prompt = "Be brief."
     recording.policies(Retry(recording.log, recording.published.append))
@@ -260,7 +260,7 @@ async def test_a_retry_is_told_as_recorded() -> None:
     assert recording.log.entries == [FORGET]
 
 
-async def test_a_retry_after_half_an_answer_is_told_as_recorded() -> None:
+async def test_a_retry_after_half_an_answer_is_emitted_as_recorded() -> None:
     half = replace(says("half"), error="Stream ended without finish_reason")
     recording = Recording(half, says("ok"))
     always = Retry(recording.log, recording.published.append, worth_it=lambda _: True)
@@ -269,7 +269,7 @@ async def test_a_retry_after_half_an_answer_is_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["a retry after half an answer"]
 
 
-async def test_a_retry_that_is_cancelled_is_told_as_recorded() -> None:
+async def test_a_retry_that_is_cancelled_is_emitted_as_recorded() -> None:
     waits = asyncio.Event()
     recording = Recording(DOWN, DOWN, says("never"))
     recording.policies(Retry(recording.log, recording.published.append, waits=waits))
@@ -281,14 +281,14 @@ async def test_a_retry_that_is_cancelled_is_told_as_recorded() -> None:
     assert await running == ORDERS["a retry that is cancelled"]
 
 
-async def test_a_failure_is_told_as_recorded() -> None:
+async def test_a_failure_is_emitted_as_recorded() -> None:
     recording = Recording(replace(says("half"), error="Provider finish_reason: content_filter"))
     recording.policies(Retry(recording.log, recording.published.append))
 
     assert await recording.prompt() == ORDERS["a failure"]
 
 
-async def test_an_overflow_is_told_as_recorded() -> None:
+async def test_an_overflow_is_emitted_as_recorded() -> None:
     recording = Recording(ContextOverflow("400: too long"), says("ok"))
     publish = recording.published.append
     recording.policies(Compaction(publish), Retry(recording.log, publish))
@@ -296,14 +296,14 @@ async def test_an_overflow_is_told_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["an overflow"]
 
 
-async def test_a_compaction_at_the_threshold_is_told_as_recorded() -> None:
+async def test_a_compaction_at_the_threshold_is_emitted_as_recorded() -> None:
     recording = Recording(says("ok"))
     recording.policies(Compaction(recording.published.append, little_room=True))
 
     assert await recording.prompt() == ORDERS["a compaction at the threshold"]
 
 
-async def test_an_answer_that_is_cut_off_is_told_as_recorded() -> None:
+async def test_an_answer_that_is_cut_off_is_emitted_as_recorded() -> None:
     recording = Recording(replace(says("cut"), stop_reason="length"))
     recording.policies(Drafting("settle", FORGET))
 
@@ -320,7 +320,7 @@ async def test_an_answer_that_is_cut_off_is_told_as_recorded() -> None:
         ("drafts before settling", Drafting("settle", {"type": "custom_message"}, again=True)),
     ],
 )
-async def test_drafts_are_told_as_recorded(scene: str, policy: Policy) -> None:
+async def test_drafts_are_emitted_as_recorded(scene: str, policy: Policy) -> None:
     recording = Recording(says("one"), says("two"))
     recording.policies(policy)
 

@@ -12,11 +12,11 @@ from pi.agent.errors import AgentBusy, WouldDeadlock
 from pi.agent.events import AgentEvent, MessageStart, QueueUpdate, TurnEnd
 from pi.agent.harness.harness import AgentHarness, SystemPrompt
 from pi.agent.harness.store import (
-    Compaction,
     ConversationStore,
     MemoryStore,
-    ModelChange,
-    ThinkingLevelChange,
+    StoredCompaction,
+    StoredModelChange,
+    StoredThinkingLevel,
 )
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.skills import Skill
@@ -31,8 +31,8 @@ from pi.testing import FakeClock, Reply, calls, says
 from pi.testing.fakes import ScriptedStream
 
 OTHER = replace(FAUX_MODEL, id="other")
-FAUX = ModelChange(provider="faux", model_id="faux")
-OFF = ThinkingLevelChange(thinking_level="off")
+FAUX = StoredModelChange(provider="faux", model_id="faux")
+OFF = StoredThinkingLevel(thinking_level="off")
 PDF = Skill(name="pdf", description="Read PDFs", location="/s/pdf/SKILL.md", content="Use it.")
 SMALL = CompactionSettings(keep_recent_tokens=100)
 LONG = "word " * 400
@@ -102,9 +102,9 @@ async def test_a_change_of_model_or_level_is_kept_once_and_counts_at_once() -> N
 
     assert [entry.value for entry in session.conversation.entries()][:4] == [
         FAUX,
-        ThinkingLevelChange(thinking_level="low"),
-        ModelChange(provider="faux", model_id="other"),
-        ThinkingLevelChange(thinking_level="high"),
+        StoredThinkingLevel(thinking_level="low"),
+        StoredModelChange(provider="faux", model_id="other"),
+        StoredThinkingLevel(thinking_level="high"),
     ]
     (asked,) = session.script.requests
     assert (asked.model, asked.options.reasoning) == (OTHER, "high")
@@ -120,7 +120,7 @@ async def test_a_conversation_is_taken_up_again_where_it_was_left() -> None:
     await second.prompt("How many people?")
 
     assert user_texts(second.script.requests[0]) == ["Capital of France?", "How many people?"]
-    assert kept(second).count("ModelChange") == 1
+    assert kept(second).count("StoredModelChange") == 1
     with pytest.raises(SessionFailed):
         first.conversation.append(UserMessage(content="late"))
 
@@ -201,7 +201,7 @@ async def test_closing_ends_the_run() -> None:
 # Prompt and skills -------------------------------------------------------------------------------
 
 
-async def test_the_prompt_is_put_together_once_per_run_and_told_only_when_it_changed() -> None:
+async def test_the_prompt_is_rendered_once_per_run_and_sent_only_when_it_changed() -> None:
     rules = ["Be brief."]
     prompt = SystemPrompt({"preamble": "You help.", "rules": lambda: "\n".join(rules)})
     session = Session(
@@ -225,7 +225,7 @@ async def test_the_prompt_is_put_together_once_per_run_and_told_only_when_it_cha
     assert kept(session).count("SystemMessage") == 2
 
 
-async def test_skills_are_told_to_a_model_that_can_read_them_and_expanded_for_people() -> None:
+async def test_skills_are_listed_for_a_model_that_can_read_them_and_expanded_for_users() -> None:
     session = Session(says("1"), skills=[PDF], tools=[peek])
     await session.follow_up("/skill:pdf c.pdf")
     await session.steer("/skill:pdf b.pdf", [Image(data="", mime_type="image/png")])
@@ -243,7 +243,7 @@ async def test_skills_are_told_to_a_model_that_can_read_them_and_expanded_for_pe
     assert picture in last.messages
 
 
-async def test_skills_that_nobody_could_read_are_not_told() -> None:
+async def test_skills_without_a_tool_to_read_them_are_not_listed() -> None:
     session = Session(says("1"), skills=[PDF])
 
     await session.prompt("go")
@@ -315,15 +315,15 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
     assert (summary.options.api_key, after.options.api_key) == ("KEY", "KEY")
     assert summary.options.session_id == f"{session.conversation.id}-compaction"
     assert after.options.session_id == "mine"
-    assert isinstance(compaction, Compaction)
+    assert isinstance(compaction, StoredCompaction)
     shown = user_texts(after)
     assert "Notes." in shown[0]
     assert (len(shown), shown[1]) == (2, "next")
-    # By its time a count from before the compaction is told from one after it.
+    # By its time a count from before the compaction is distinguished from one after it.
     assert compaction.timestamp == FakeClock().now_ms()
     assert compaction.timestamp in {message.timestamp for message in after.messages}
     assert LONG not in str(after.messages)
-    assert kept(session).count("SystemMessage") == 1  # the prompt is not told again
+    assert kept(session).count("SystemMessage") == 1  # the prompt is not sent again
 
 
 async def test_nothing_else_starts_while_the_conversation_is_compacted() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.agent.events import QueueUpdate
-from pi.agent.queues import Inbox, user_message, words
+from pi.agent.queues import MessageQueues, message_text, user_message
 from pi.ai.messages import Image, Text, UserMessage
 from pi.base.records import Record
 
@@ -14,8 +14,8 @@ class Note(Record):
     content: dict[str, int]
 
 
-def test_one_message_is_taken_at_a_time_unless_all_are_wanted() -> None:
-    inbox = Inbox()
+def test_one_message_is_taken_at_a_time_unless_all_are_requested() -> None:
+    inbox = MessageQueues()
     for text in "abc":
         inbox.steer(text)
         inbox.follow_up(text.upper())
@@ -30,7 +30,7 @@ def test_one_message_is_taken_at_a_time_unless_all_are_wanted() -> None:
 
 
 def test_what_is_not_taken_stays() -> None:
-    inbox = Inbox(steering="all")
+    inbox = MessageQueues(steering="all")
     inbox.steer("a")
     inbox.steer("b")
 
@@ -40,7 +40,7 @@ def test_what_is_not_taken_stays() -> None:
 
 
 def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
-    inbox = Inbox(follow_up="all")
+    inbox = MessageQueues(follow_up="all")
     inbox.follow_up("a")
     taking = inbox.drain_follow_up()
 
@@ -52,18 +52,18 @@ def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
 
 
 def test_it_says_once_that_something_was_taken() -> None:
-    inbox = Inbox()
+    inbox = MessageQueues()
     inbox.steer("a")
-    assert not inbox.changed()
+    assert not inbox.take_changed()
 
     list(inbox.drain_steering())
 
-    assert inbox.changed()
-    assert not inbox.changed()
+    assert inbox.take_changed()
+    assert not inbox.take_changed()
 
 
 def test_it_is_true_while_something_waits() -> None:
-    inbox = Inbox()
+    inbox = MessageQueues()
     assert not inbox
 
     inbox.follow_up("a")
@@ -71,7 +71,7 @@ def test_it_is_true_while_something_waits() -> None:
 
 
 def test_clearing_gives_back_what_was_in_either_or_both() -> None:
-    inbox = Inbox()
+    inbox = MessageQueues()
     inbox.steer("a")
     inbox.follow_up("b")
 
@@ -83,7 +83,7 @@ def test_clearing_gives_back_what_was_in_either_or_both() -> None:
 
 
 def test_queues_are_shown_as_texts() -> None:
-    inbox = Inbox()
+    inbox = MessageQueues()
     inbox.steer(user_message("look", [PICTURE], now_ms=5))
     inbox.follow_up(UserMessage(content="later"))
 
@@ -92,7 +92,7 @@ def test_queues_are_shown_as_texts() -> None:
 
 @pytest.mark.parametrize("odd", [Note(content={"a": 1}), "text", 5])
 def test_a_message_without_words_is_shown_as_nothing(odd: object) -> None:
-    assert words(odd) == ""
+    assert message_text(odd) == ""
 
 
 def test_a_persons_message_holds_text_and_pictures() -> None:

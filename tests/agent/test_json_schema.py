@@ -11,7 +11,7 @@ from pi.ai.messages import Json
 from tests.agent.schemas import documents, values_of
 
 
-def test_the_types_of_a_schema_include_null_where_it_says_so() -> None:
+def test_the_types_of_a_schema_include_null_where_it_is_named() -> None:
     assert types_of({}) == ()
     assert types_of({"nullable": True}) == ()
     assert types_of({"type": "string", "nullable": True}) == ("string", "null")

@@ -9,7 +9,7 @@ from pi.agent.events import (
     AgentEnd,
     AgentEvent,
     AgentStart,
-    Listeners,
+    EventDispatcher,
     MessageUpdate,
     QueueUpdate,
     TurnStart,
@@ -30,7 +30,7 @@ def hearing(name: str, heard: Heard) -> Callable[[AgentEvent], None]:
 
 async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     async def slow(event: AgentEvent) -> None:
         await asyncio.sleep(0)
@@ -39,8 +39,8 @@ async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -
     listeners.add(slow)
     listeners.add(hearing("quick", heard))
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [
         ("slow", "agent_start"),
@@ -54,7 +54,7 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     def raises(event: AgentEvent) -> None:
         raise KeyError("sync")
@@ -65,15 +65,15 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     for listener in (raises, raises_later, hearing("last", heard)):
         listeners.add(listener)
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("last", "agent_start")]
-    assert caplog.text.count("a listener failed at AgentStart") == 2
+    assert caplog.text.count("a listener failed during AgentStart") == 2
 
 
-async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> None:
+async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     ends: dict[str, Callable[[], None]] = {}
 
     def leaves(event: AgentEvent) -> None:
@@ -86,8 +86,8 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> 
     ends["other"] = listeners.add(hearing("other", heard))
     listeners.add(hearing("stays", heard))
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [
         ("leaves", "agent_start"),
@@ -96,9 +96,9 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> 
     ]
 
 
-async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one() -> None:
+async def test_a_listener_that_comes_while_an_event_is_delivered_hears_the_next_one() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     def invites(event: AgentEvent) -> None:
         end()
@@ -106,38 +106,38 @@ async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one()
 
     end = listeners.add(invites)
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [("late", "turn_start")]
 
 
 async def test_one_function_may_listen_twice_and_leave_once() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     listen = hearing("one", heard)
     listeners.add(listen)
     end = listeners.add(listen)
     end()
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("one", "agent_start")]
 
 
-async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> None:
+async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     async def interferes(event: AgentEvent) -> None:
         heard.append(("first", short(event)))
         if isinstance(event, AgentStart):
-            await asyncio.wait_for(listeners.tell_after(QueueUpdate()), 1)
+            await asyncio.wait_for(listeners.emit_after_current(QueueUpdate()), 1)
 
     listeners.add(interferes)
     listeners.add(hearing("second", heard))
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [
         ("first", "agent_start"),
@@ -147,12 +147,12 @@ async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> No
     ]
 
 
-async def test_outside_of_an_event_it_is_told_at_once() -> None:
+async def test_outside_of_an_event_it_is_emitted_at_once() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     listeners.add(hearing("one", heard))
 
-    await listeners.tell_after(QueueUpdate())
+    await listeners.emit_after_current(QueueUpdate())
 
     assert heard == [("one", "queue_update")]
 
@@ -161,7 +161,7 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     cancelled = asyncio.get_running_loop().create_future()
     cancelled.cancel()
 
@@ -171,14 +171,14 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     listeners.add(waits)
     listeners.add(hearing("next", heard))
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("next", "agent_start")]
-    assert "a listener was cancelled at AgentStart" in caplog.text
+    assert "a listener was cancelled during AgentStart" in caplog.text
 
 
-async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
-    listeners = Listeners()
+async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
+    listeners = EventDispatcher()
     heard: Heard = []
 
     async def waits(event: AgentEvent) -> None:
@@ -187,28 +187,28 @@ async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
 
     listeners.add(waits)
     listeners.add(hearing("next", heard))
-    telling = asyncio.create_task(listeners.tell(AgentStart()))
+    emitting = asyncio.create_task(listeners.emit(AgentStart()))
     await asyncio.sleep(0)
-    telling.cancel()
+    emitting.cancel()
 
     with pytest.raises(asyncio.CancelledError):
-        await telling
-    await listeners.tell(AgentEnd(messages=()))
+        await emitting
+    await listeners.emit(AgentEnd(messages=()))
 
     assert heard == [("next", "agent_end")]
 
 
 async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     end = listeners.add(hearing("log", heard), updates=False)
     listeners.add(hearing("screen", heard))
     delta = TextDelta(content_index=0, delta="word")
 
-    await listeners.tell(MessageUpdate(usage=Usage(), assistant_message_event=delta))
-    await listeners.tell(TurnStart())
+    await listeners.emit(MessageUpdate(usage=Usage(), assistant_message_event=delta))
+    await listeners.emit(TurnStart())
     end()
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [
         ("screen", "message_update"),

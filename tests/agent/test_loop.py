@@ -29,12 +29,12 @@ def peeks(*names: str) -> list[ToolCall]:
     return [call("peek", id=name, path=name) for name in names]
 
 
-async def test_a_plain_turn_is_told_in_the_recorded_order() -> None:
+async def test_a_plain_turn_is_emitted_in_the_recorded_order() -> None:
     stage = Stage(says("Hello there."), system_prompt="Be brief.")
 
     await stage.agent.prompt("first")
 
-    assert stage.told == [
+    assert stage.emitted == [
         "agent_start",
         "turn_start",
         "message_start system",
@@ -67,7 +67,7 @@ async def test_every_message_but_the_models_may_be_another_before_it_is_kept() -
     assert turns[0] == TurnEnd(message=said[1], tool_results=(said[2],))
 
 
-async def test_a_run_tells_at_its_end_what_it_has_added() -> None:
+async def test_a_run_reports_at_its_end_what_it_has_added() -> None:
     stage = Stage(says("t", *peeks("A")), says("done"), says("again"), tools=[peek])
 
     await stage.agent.prompt("go")
@@ -80,7 +80,7 @@ async def test_a_run_tells_at_its_end_what_it_has_added() -> None:
     assert turns[0] == TurnEnd(message=said[2], tool_results=(said[3],))
 
 
-async def test_a_message_is_in_the_log_before_it_is_told() -> None:
+async def test_a_message_is_in_the_log_before_it_is_emitted() -> None:
     stage = Stage(says("t", *peeks("A")), says("done"), tools=[peek], system_prompt="Be brief.")
     missing: list[Any] = []
 
@@ -95,7 +95,7 @@ async def test_a_message_is_in_the_log_before_it_is_told() -> None:
     assert missing == []
 
 
-@pytest.mark.trap(76)
+@pytest.mark.behaviour("calls-with-end-turn-run")
 async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
     asking = replace(calls("peek", path="x"), stop_reason="stop")
     stage = Stage(asking, says("done"), tools=[peek])
@@ -109,7 +109,7 @@ async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
 # Queues ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(80, 87)
+@pytest.mark.behaviour("steering-after-the-batch", "extension-message-after-results")
 async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop() -> None:
     stage = Stage(says("t", *peeks("A")), says("after steering"), says("after all"), tools=[peek])
 
@@ -136,9 +136,9 @@ async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop
         (Text(text="steered"),),
         (Text(text="followed"),),
     ]
-    assert stage.told.count("agent_start") == 1
-    turn = stage.told.index("turn_start", 3)
-    assert stage.told[turn : turn + 3] == ["turn_start", "queue_update", "message_start user"]
+    assert stage.emitted.count("agent_start") == 1
+    turn = stage.emitted.index("turn_start", 3)
+    assert stage.emitted[turn : turn + 3] == ["turn_start", "queue_update", "message_start user"]
 
 
 @pytest.mark.parametrize(("mode", "turns"), [("all", [3, 0, 0]), ("one-at-a-time", [1, 1, 1])])
@@ -170,7 +170,7 @@ async def test_steering_queued_while_idle_waits_for_the_next_run() -> None:
     stage = Stage(says("one"), steering_mode="all")
     await stage.agent.steer("a")
     await stage.agent.steer("b")
-    assert stage.told == ["queue_update", "queue_update"]
+    assert stage.emitted == ["queue_update", "queue_update"]
 
     await stage.agent.prompt("go")
 
@@ -191,7 +191,7 @@ async def test_follow_ups_come_one_turn_each_or_together() -> None:
     await stage.agent.prompt("go")
 
     assert stage.roles == ["user", "assistant:stop"] * 3
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
 
 
 async def test_a_run_that_failed_takes_nothing_from_the_queues() -> None:
@@ -215,7 +215,7 @@ async def test_a_result_that_terminates_ends_the_run_without_another_request() -
     await stage.agent.prompt("go")
 
     assert len(stage.provider.requests) == 1
-    assert stage.told[-3:] == ["turn_end", "agent_end", "agent_settled"]
+    assert stage.emitted[-3:] == ["turn_end", "agent_end", "agent_settled"]
 
 
 # Decisions ---------------------------------------------------------------------------------------
@@ -224,15 +224,15 @@ async def test_a_result_that_terminates_ends_the_run_without_another_request() -
 class Decides(Policy):
     """Decides at turn boundaries, as often as it has decisions."""
 
-    def __init__(self, *wanted: Next) -> None:
-        self._wanted = list(wanted)
+    def __init__(self, *decisions: Next) -> None:
+        self._decisions = list(decisions)
         self.seen: list[Boundary] = []
 
     async def at_boundary(self, at: Boundary) -> Next:
         if at.kind != "turn":
             return at.next
         self.seen.append(at)
-        return self._wanted.pop(0) if self._wanted else at.next
+        return self._decisions.pop(0) if self._decisions else at.next
 
 
 async def test_asking_again_takes_another_turn_of_the_same_run_with_the_drafts() -> None:
@@ -243,7 +243,7 @@ async def test_asking_again_takes_another_turn_of_the_same_run_with_the_drafts()
     await stage.agent.prompt("go")
 
     assert stage.roles == ["user", "assistant:stop", "user", "assistant:stop"]
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
     assert [at.answer and at.answer.text for at in decides.seen] == ["one", "two"]
 
 
@@ -272,7 +272,7 @@ async def test_a_preparation_between_turns_may_stop_the_run() -> None:
     assert stage.roles == ["user", "assistant:stop"]
 
 
-@pytest.mark.trap(93)
+@pytest.mark.behaviour("tool-changes-apply-next-request")
 async def test_what_changes_during_a_run_is_used_by_its_next_request() -> None:
     stage = Stage(calls("grow"), says("done"), system_prompt="Be brief.")
 
@@ -319,7 +319,7 @@ SYNTHETIC = [
 
 
 @pytest.mark.parametrize("where", ["convert_to_llm", "transform_context", "stream"])
-async def test_a_run_that_fails_ends_with_an_answer_that_says_so(
+async def test_a_run_that_fails_ends_with_an_answer_that_reports_it(
     where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken: dict[str, Any] = {where: breaks}
@@ -327,7 +327,7 @@ async def test_a_run_that_fails_ends_with_an_answer_that_says_so(
 
     await stage.agent.prompt("go")
 
-    assert stage.told[-5:] == SYNTHETIC
+    assert stage.emitted[-5:] == SYNTHETIC
     last = stage.agent.state.messages[-1]
     assert last == AssistantMessage(
         api="faux",
@@ -374,13 +374,13 @@ async def test_a_log_that_is_full_ends_the_run_in_order(
 
     await stage.agent.prompt("go")
 
-    assert stage.told[-5:] == SYNTHETIC
-    assert stage.told.count("turn_start") == stage.told.count("turn_end")
+    assert stage.emitted[-5:] == SYNTHETIC
+    assert stage.emitted.count("turn_start") == stage.emitted.count("turn_end")
     for kind in ("message", "tool_execution"):
-        starts = [line for line in stage.told if line.startswith(f"{kind}_start")]
-        ends = [line for line in stage.told if line.startswith(f"{kind}_end")]
+        starts = [line for line in stage.emitted if line.startswith(f"{kind}_start")]
+        ends = [line for line in stage.emitted if line.startswith(f"{kind}_end")]
         assert len(starts) == len(ends)
-    assert "the failure could not be kept" in caplog.text
+    assert "the error message could not be stored" in caplog.text
     assert stage.agent.state.error_message == "disk full"
 
 
@@ -395,10 +395,10 @@ async def test_a_draft_that_cannot_be_kept_ends_the_turn_with_a_failure() -> Non
     await stage.agent.prompt("go")
 
     assert stage.roles == ["user", "assistant:stop", "assistant:error"]
-    assert stage.told[-5:] == SYNTHETIC
+    assert stage.emitted[-5:] == SYNTHETIC
 
 
-def test_the_loop_fits_on_a_page_and_names_nobody(root: Path) -> None:
+def test_the_loop_fits_on_a_page_and_names_no_policy(root: Path) -> None:
     text = (root / "src/pi/agent/loop.py").read_text("utf-8")
 
     named = re.findall(r"\b(retry|compaction|bash|read|anthropic|openai)\b", text, re.IGNORECASE)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from pi.agent.tools.argument_values import choose, fits, mend, names_a_path, same
+from pi.agent.tools.argument_values import convert, has_type, json_equal, match_option, names_a_path
 from tests.agent.schemas import json_values
 
 
@@ -25,11 +25,11 @@ from tests.agent.schemas import json_values
 def test_a_value_fits_a_type_only_as_it_stands(
     value: Any, types: list[str], expected: bool
 ) -> None:
-    assert fits(value, types) is expected
+    assert has_type(value, types) is expected
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "expected"),
+    ("value", "json_type", "expected"),
     [
         ("+7", "integer", 7),
         ("7.00", "integer", 7),
@@ -51,26 +51,26 @@ def test_a_value_fits_a_type_only_as_it_stands(
         (7, "string", UNSET),
     ],
 )
-def test_only_what_is_unmistakable_is_mended(value: Any, wanted: str, expected: Any) -> None:
-    result = mend(value, wanted)
+def test_only_what_is_unmistakable_is_mended(value: Any, json_type: str, expected: Any) -> None:
+    result = convert(value, json_type)
     assert (result, type(result)) == (expected, type(expected))
 
 
 @given(json_values, st.sampled_from(["integer", "number", "boolean", "null", "array", "object"]))
-def test_what_was_mended_fits(value: Any, wanted: str) -> None:
-    result = mend(value, wanted)
-    assert result is UNSET or fits(result, [wanted])
+def test_what_was_mended_fits(value: Any, json_type: str) -> None:
+    result = convert(value, json_type)
+    assert result is UNSET or has_type(result, [json_type])
 
 
 def test_true_is_not_one() -> None:
-    assert (same(True, 1), same(1, 1.0), same(None, 0)) == (False, True, False)
+    assert (json_equal(True, 1), json_equal(1, 1.0), json_equal(None, 0)) == (False, True, False)
 
 
 def test_an_option_is_chosen_only_when_no_other_is_spelled_like_it() -> None:
-    assert choose("B", ["a", "b"]) == "b"
-    assert choose("B", ["b", "b "]) is UNSET
-    assert choose("c", ["a", [1]]) is UNSET
-    assert choose([1], [[2]]) is UNSET
+    assert match_option("B", ["a", "b"]) == "b"
+    assert match_option("B", ["b", "b "]) is UNSET
+    assert match_option("c", ["a", [1]]) is UNSET
+    assert match_option([1], [[2]]) is UNSET
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt
-from pi.agent.response import MessageToken, OpenAnswer
+from pi.agent.response import MessageToken, StreamingResponse
 from pi.ai.builder import MessageBuilder
 from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
 from pi.ai.models.model import Model
@@ -18,7 +18,7 @@ from tests.agent.agents import Stage
 
 
 def test_between_answers_there_is_no_token() -> None:
-    answer = OpenAnswer()
+    answer = StreamingResponse()
     tokens = [answer.token]
     with answer.streaming(lambda: None):
         tokens.append(answer.token)
@@ -29,7 +29,7 @@ def test_between_answers_there_is_no_token() -> None:
 
 def test_an_answer_can_be_cut_once_and_only_while_it_is_open() -> None:
     stopped: list[str] = []
-    answer = OpenAnswer()
+    answer = StreamingResponse()
 
     with answer.streaming(lambda: stopped.append("first")):
         token = answer.token
@@ -66,14 +66,14 @@ class Endless:
 
 
 def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
-    """Cut the first answer when an event of that kind is told; gives whether that was in time."""
+    """Cut the first answer at an event of that kind; returns whether that was in time."""
     done: list[bool] = []
 
-    def listen(told: Any) -> None:
-        answers = not isinstance(told, MessageStart | MessageEnd) or isinstance(
-            told.message, AssistantMessage
+    def listen(emitted: Any) -> None:
+        answers = not isinstance(emitted, MessageStart | MessageEnd) or isinstance(
+            emitted.message, AssistantMessage
         )
-        if isinstance(told, event) and answers and not done:
+        if isinstance(emitted, event) and answers and not done:
             token = stage.agent.open_answer.token
             done.append(token is not None and stage.agent.open_answer.interrupt(token, cut))
 
@@ -92,10 +92,10 @@ async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again
     assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
     cut = stage.agent.state.messages[1]
     assert (cut.text, cut.interrupt) == ("hm", Interruption(by="rules", reason="rule"))
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
 
 
-async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_told() -> None:
+async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_emitted() -> None:
     stage = Stage(says("one two three"), says("four"))
     cutting(stage, MessageUpdate, Interrupt("enough"))
 
@@ -127,8 +127,8 @@ async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
 async def test_an_abort_beats_a_cut() -> None:
     stage = Stage(says("one two"), says("never asked"))
 
-    def both(told: Any) -> None:
-        if isinstance(told, MessageUpdate) and (token := stage.agent.open_answer.token):
+    def both(emitted: Any) -> None:
+        if isinstance(emitted, MessageUpdate) and (token := stage.agent.open_answer.token):
             stage.agent.open_answer.interrupt(token, Interrupt("again"))
             stage.agent.abort()
 
@@ -138,7 +138,7 @@ async def test_an_abort_beats_a_cut() -> None:
     assert stage.roles == ["user", "assistant:aborted"]
 
 
-async def test_the_next_request_is_shown_without_asking_anybody() -> None:
+async def test_the_next_request_is_shown_without_sending_it() -> None:
     stage = Stage(says("one"), system_prompt="Be kind.")
 
     before = stage.agent.next_request()

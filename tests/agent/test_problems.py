@@ -8,12 +8,12 @@ from hypothesis import given
 from msgspec import field
 
 from pi.agent.tools.argument_values import (
-    Problem,
-    decoding_problems,
+    ArgumentIssue,
+    decoding_issues,
     kind_of,
     literal,
-    misfit,
     report,
+    wrong_type,
 )
 from pi.base.records import Record
 from tests.agent.schemas import json_values
@@ -47,34 +47,34 @@ def test_kinds_are_named_as_in_json(value: Any, expected: str) -> None:
 
 
 def test_a_misfit_says_what_would_fit_and_what_came() -> None:
-    assert misfit(("a",), ["a string", "null", "null"], 5) == Problem(
+    assert wrong_type(("a",), ["a string", "null", "null"], 5) == ArgumentIssue(
         place=("a",),
-        says="must be a string or null (got number)",
-        wanted=("a string", "null"),
+        message="must be a string or null (got number)",
+        expected=("a string", "null"),
         got=5,
     )
-    assert misfit((), ['"x"', "null"], "y").says == 'must be "x" or null (got "y")'
-    assert misfit((), [], 1) == Problem(place=(), says="is not accepted here")
+    assert wrong_type((), ['"x"', "null"], "y").message == 'must be "x" or null (got "y")'
+    assert wrong_type((), [], 1) == ArgumentIssue(place=(), message="is not accepted here")
 
 
 def test_many_options_are_not_all_listed() -> None:
-    says = misfit((), [str(number) for number in range(100)], "x").says
+    says = wrong_type((), [str(number) for number in range(100)], "x").message
     assert says.endswith(', 19 or one of 80 other values (got "x")')
 
 
 def test_long_values_are_cut_and_many_problems_counted() -> None:
-    problems = [Problem(place=("a", index), says="is wrong") for index in range(25)]
+    problems = [ArgumentIssue(place=("a", index), message="is wrong") for index in range(25)]
     received = {
         "text": "x" * 1000,
         "list": list(range(30)),
         "deep": [[[[[[[[[1]]]]]]]]],
         **{f"k{index}": 0 for index in range(30)},
     }
-    told = report("", problems, received).splitlines()
-    assert told[0] == "Validation failed:"
-    assert told[20:24] == ["  - a.19: is wrong", "  - and 5 more", "", "Received arguments:"]
-    assert f'  "text": "{"x" * 200}… (1000 characters)",' in told
-    assert told[-2:] == ['  "…": "…"', "}"]
+    reported = report("", problems, received).splitlines()
+    assert reported[0] == "Validation failed:"
+    assert reported[20:24] == ["  - a.19: is wrong", "  - and 5 more", "", "Received arguments:"]
+    assert f'  "text": "{"x" * 200}… (1000 characters)",' in reported
+    assert reported[-2:] == ['  "…": "…"', "}"]
 
 
 @given(json_values)
@@ -90,20 +90,25 @@ def test_what_is_not_json_is_shown_as_python_would() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"x": "1"}, Problem(place=("x",), says="Expected int, got str")),
-        ({}, Problem(place=(), says="Object missing required field x")),
+        ({"x": "1"}, ArgumentIssue(place=("x",), message="Expected int, got str")),
+        ({}, ArgumentIssue(place=(), message="Object missing required field x")),
         (
             {"x": 1, "names": {"a": [1, None]}},
-            Problem(place=("names", 1), says="Expected int, got null"),
+            ArgumentIssue(place=("names", 1), message="Expected int, got null"),
         ),
-        ({"x": 1, "names": {1: []}}, Problem(place=("names",), says="Expected str, got int")),
-        ({"x": -1}, Problem(place=(), says="x is left of the page")),
+        (
+            {"x": 1, "names": {1: []}},
+            ArgumentIssue(place=("names",), message="Expected str, got int"),
+        ),
+        ({"x": -1}, ArgumentIssue(place=(), message="x is left of the page")),
     ],
 )
-def test_what_msgspec_says_becomes_a_problem_at_its_place(value: Any, expected: Problem) -> None:
+def test_what_msgspec_says_becomes_a_problem_at_its_place(
+    value: Any, expected: ArgumentIssue
+) -> None:
     with pytest.raises(msgspec.ValidationError) as failure:
         msgspec.convert(value, Point)
-    assert decoding_problems(failure.value) == [expected]
+    assert decoding_issues(failure.value) == [expected]
 
 
 def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
@@ -111,4 +116,6 @@ def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
         def errors(self) -> list[dict[str, Any]]:
             return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]
 
-    assert decoding_problems(Refusal()) == [Problem(place=("a", 0), says="Input should be shorter")]
+    assert decoding_issues(Refusal()) == [
+        ArgumentIssue(place=("a", 0), message="Input should be shorter")
+    ]

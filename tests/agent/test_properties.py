@@ -27,10 +27,10 @@ def check_calls(messages: Sequence[Message]) -> None:
             assert message.stop_reason != "pending"
             if message.stop_reason in ("error", "aborted"):
                 continue
-            for wanted in message.tool_calls:
+            for requested in message.tool_calls:
                 result = rest.pop(0)
-                assert isinstance(result, ToolResultMessage), f"no result of {wanted.id}"
-                assert (result.tool_call_id, result.tool_name) == (wanted.id, wanted.name)
+                assert isinstance(result, ToolResultMessage), f"no result of {requested.id}"
+                assert (result.tool_call_id, result.tool_name) == (requested.id, requested.name)
 
 
 def check_requests(messages: tuple[Message, ...]) -> None:
@@ -54,7 +54,7 @@ def check_requests(messages: tuple[Message, ...]) -> None:
 
 @given(stories)
 def test_whatever_happens_in_a_conversation_it_stays_in_order(story: Story) -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         stage = await play(story)
         assert await tasks_left() == set()
         EventGrammar().follow(stage.events)
@@ -65,4 +65,4 @@ def test_whatever_happens_in_a_conversation_it_stays_in_order(story: Story) -> N
         for request in stage.provider.requests:
             check_calls(request.messages)
 
-    asyncio.run(tell())
+    asyncio.run(scenario())

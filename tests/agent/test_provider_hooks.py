@@ -62,12 +62,12 @@ async def test_a_hook_that_fails_is_reported_and_the_request_goes_on(
 
 
 async def test_every_hook_sees_the_response(caplog: pytest.LogCaptureFixture) -> None:
-    told: list[tuple[str, int, str]] = []
+    seen: list[tuple[str, int, str]] = []
     hooks = ProviderHooks()
 
     def named(name: str, *, fails: bool = False) -> OnResponse:
         async def hook(status: int, headers: Mapping[str, str], model: Model) -> None:
-            told.append((name, status, headers["x"]))
+            seen.append((name, status, headers["x"]))
             if fails:
                 raise ZeroDivisionError
 
@@ -83,5 +83,5 @@ async def test_every_hook_sees_the_response(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.ERROR):
         await options.on_response(200, {"x": "y"}, FAUX_MODEL)
 
-    assert told == [("own", 200, "y"), ("one", 200, "y"), ("two", 200, "y")]
+    assert seen == [("own", 200, "y"), ("one", 200, "y"), ("two", 200, "y")]
     assert "a hook failed after a response" in caplog.text

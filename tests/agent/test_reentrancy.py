@@ -13,85 +13,87 @@ from pi.agent.tools.define import tool
 from pi.testing import calls, says
 from tests.agent.agents import Stage
 
-Wish = Callable[[Agent], Any]
-WISHES: list[Wish] = [
+Action = Callable[[Agent], Any]
+ACTIONS: list[Action] = [
     lambda agent: agent.prompt("inner"),
     lambda agent: agent.continue_(),
     lambda agent: agent.wait_for_idle(),
 ]
 
 
-class Wishes(Policy):
+class ActingPolicy(Policy):
     """Wants from a hook what would wait for the run itself."""
 
-    def __init__(self, hook: str, wish: Wish) -> None:
+    def __init__(self, hook: str, action: Action) -> None:
         self._hook = hook
-        self._wish = wish
+        self._action = action
         self.agent: Agent | None = None
         self.refused = 0
 
-    async def want(self) -> None:
+    async def act(self) -> None:
         assert self.agent is not None
         try:
-            await self._wish(self.agent)
+            await self._action(self.agent)
         except WouldDeadlock:
             self.refused += 1
 
     async def before_request(self, request: Request) -> Request:
         if self._hook == "before_request":
-            await self.want()
+            await self.act()
         return request
 
     async def at_boundary(self, at: Boundary) -> Next:
         if self._hook == at.kind:
-            await self.want()
+            await self.act()
         if self._hook == "prepare" and at.kind == "prompt":
-            return Next(prepare=self.want)
+            return Next(prepare=self.act)
         return at.next
 
 
-@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("hook", ["before_request", "prompt", "turn", "settle", "prepare"])
-async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(hook: str, wish: Wish) -> None:
-    wishes = Wishes(hook, wish)
-    stage = Stage(says("one"), policies=[wishes])
-    wishes.agent = stage.agent
+async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(
+    hook: str, action: Action
+) -> None:
+    policy = ActingPolicy(hook, action)
+    stage = Stage(says("one"), policies=[policy])
+    policy.agent = stage.agent
 
     await asyncio.wait_for(stage.agent.prompt("go"), 30)
 
-    assert wishes.refused == 1
+    assert policy.refused == 1
 
 
-@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("where", ["listener", "async tool", "sync tool"])
 async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools(
-    where: str, wish: Wish
+    where: str, action: Action
 ) -> None:
-    wishes = Wishes("", wish)
+    policy = ActingPolicy("", action)
     loop = asyncio.get_running_loop()
 
     @tool
     async def waits() -> str:
         """Want it."""
         if where == "async tool":
-            await wishes.want()
+            await policy.act()
         return "ok"
 
     @tool
     def blocks() -> str:
         """Want it from a thread."""
         if where == "sync tool":
-            asyncio.run_coroutine_threadsafe(wishes.want(), loop).result(5)
+            asyncio.run_coroutine_threadsafe(policy.act(), loop).result(5)
         return "ok"
 
     stage = Stage(calls("waits"), calls("blocks"), says("done"), tools=[waits, blocks])
-    wishes.agent = stage.agent
+    policy.agent = stage.agent
     if where == "listener":
-        stage.on("turn_end", wishes.want)
+        stage.on("turn_end", policy.act)
 
     await asyncio.wait_for(stage.agent.prompt("go"), 30)
 
-    assert wishes.refused == 1
+    assert policy.refused == 1
 
 
 async def test_resetting_from_inside_is_refused() -> None:
@@ -107,7 +109,7 @@ async def test_resetting_from_inside_is_refused() -> None:
     await stage.agent.prompt("go")
 
     assert refused == [
-        "Something inside the run wants to begin something that needs its end. "
+        "Cannot start work that needs the run to end from inside the run. "
         "Queue a message instead, or do it when the agent is idle."
     ]
 

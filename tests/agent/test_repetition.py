@@ -25,7 +25,7 @@ async def peek(path: str) -> str:
 # Text --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 @pytest.mark.parametrize(
     "piece",
     ["again ", "ha ", "好的。", CIRCLE, "A paragraph of some length, with its end.\n\n" * 20],
@@ -35,7 +35,7 @@ def test_a_piece_that_is_said_over_and_over_is_a_circle(piece: str) -> None:
     assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # wherever it stops
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 @pytest.mark.parametrize(
     "text",
     [
@@ -70,7 +70,7 @@ def test_only_what_ends_with_enough_repeats_is_found(start: str, piece: str, tim
         assert text.endswith(text[-found:] * max(5, -(-50 // found)))
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() -> None:
     stage = Stage(says(CIRCLE * 500), says("There."), policies=[Repetition()])
 
@@ -82,7 +82,7 @@ async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() ->
     assert len(cut.text) < 2000
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 @pytest.mark.parametrize("say", [says, thinks])
 async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> None:
     assert callable(say)
@@ -110,7 +110,7 @@ async def test_what_a_call_writes_may_repeat_itself() -> None:
 # Calls -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() -> None:
     stage = Stage(lambda _: calls("peek", path="x"), tools=[peek], policies=[Repetition()])
 
@@ -125,7 +125,7 @@ async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() ->
     assert ended == Next(action="stop", reason=reason, exit_code=1)
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_the_same_calls_in_one_answer_count_as_well() -> None:
     many = Reply(blocks=tuple(call("peek", id=str(n), path="x") for n in range(7)))
     stage = Stage(many, says("ok"), tools=[peek], policies=[Repetition()])
@@ -167,7 +167,7 @@ async def test_another_call_or_another_result_or_another_prompt_begins_anew() ->
 # Steering ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_steering_an_empty_session_does_not_loop() -> None:
     stage = Stage(says("hello"))
 

@@ -29,16 +29,16 @@ FAILURE = ["message_start assistant:error", "message_end assistant:error", "turn
 class At(Policy):
     """Decides at one kind of boundary, as often as it has decisions."""
 
-    def __init__(self, kind: str, *wanted: Next) -> None:
+    def __init__(self, kind: str, *decisions: Next) -> None:
         self._kind = kind
-        self._wanted = list(wanted)
+        self._decisions = list(decisions)
         self.seen: list[Boundary] = []
 
     async def at_boundary(self, at: Boundary) -> Next:
         if at.kind != self._kind:
             return at.next
         self.seen.append(at)
-        return self._wanted.pop(0) if self._wanted else at.next
+        return self._decisions.pop(0) if self._decisions else at.next
 
 
 class Public(MemoryConversation):
@@ -72,25 +72,27 @@ async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
 
     await stage.agent.prompt("go")
 
-    assert stage.told == ["entry_appended", *RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert stage.emitted == ["entry_appended", *RUN, *PROMPT, *ANSWER, "agent_settled"]
     assert done == ["prepared", "started"]
     assert stage.roles == ["user", "user", "assistant:stop"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "reason"),
+    ("decision", "reason"),
     [
         (Next(action="stop", reason="not today"), "not today"),
-        (Next(action="stop"), "A policy does not want this prompt."),
+        (Next(action="stop"), "The prompt was rejected by a policy."),
     ],
 )
-async def test_a_prompt_may_be_refused_and_nothing_has_happened(wanted: Next, reason: str) -> None:
-    stage = Stage(says("ok"), policies=[At("prompt", wanted)])
+async def test_a_prompt_may_be_refused_and_nothing_has_happened(
+    decision: Next, reason: str
+) -> None:
+    stage = Stage(says("ok"), policies=[At("prompt", decision)])
 
     with pytest.raises(PromptRefused, match=reason):
         await stage.agent.prompt("go")
 
-    assert (stage.told, stage.roles) == ([], [])
+    assert (stage.emitted, stage.roles) == ([], [])
     assert not stage.agent.state.is_streaming
     await stage.agent.prompt("tomorrow")
     assert stage.roles == ["user", "assistant:stop"]
@@ -102,7 +104,7 @@ async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_s
     async def stops() -> None:
         raise StopRun("too expensive")
 
-    refused = Next(action="stop", prepare=doing(done, "in vain"))
+    refused = Next(action="stop", prepare=doing(done, "unexpected"))
     stage = Stage(policies=[At("prompt", refused, Next(prepare=stops))])
 
     with pytest.raises(PromptRefused):
@@ -135,7 +137,7 @@ async def test_another_run_closes_the_first_and_is_prepared_between_the_two() ->
 
     await stage.agent.prompt("go")
 
-    assert stage.told == [*RUN, *PROMPT, *FAILURE, *RUN, *ANSWER, "agent_settled"]
+    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, *RUN, *ANSWER, "agent_settled"]
     assert done == ["closed", "waited"]
     ends = [event for event in stage.events if isinstance(event, AgentEnd)]
     assert [end.will_retry for end in ends] == [True, False]
@@ -143,7 +145,7 @@ async def test_another_run_closes_the_first_and_is_prepared_between_the_two() ->
     assert stage.agent.state.error_message is None
 
 
-@pytest.mark.trap(85)
+@pytest.mark.behaviour("abandoned-attempts-stay-visible")
 async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context() -> None:
     stage = Stage(
         replace(says("half an answer"), error="the line is dead"),
@@ -173,12 +175,12 @@ async def test_an_abort_while_another_run_is_prepared_settles_at_once() -> None:
     stage.agent.abort()
     await running
 
-    assert stage.told == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
     assert [at.outcome for at in settle.seen] == ["aborted"]
     assert await tasks_left() == set()
 
 
-@pytest.mark.trap(86)
+@pytest.mark.behaviour("failed-retry-ends-retrying")
 async def test_a_preparation_that_fails_does_not_leave_the_agent_hanging() -> None:
     async def fails() -> None:
         raise OSError("no timer")
@@ -187,7 +189,7 @@ async def test_a_preparation_that_fails_does_not_leave_the_agent_hanging() -> No
 
     await stage.agent.prompt("go")
 
-    assert stage.told[-1] == "agent_settled"
+    assert stage.emitted[-1] == "agent_settled"
     assert not stage.agent.state.is_streaming
 
 
@@ -200,7 +202,7 @@ async def test_a_preparation_may_stop_the_next_run() -> None:
     ended = await stage.agent.prompt("go")
 
     assert ended == Next(action="stop", reason="out of time", exit_code=4)
-    assert stage.told == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
 
 
 # When a run has ended ----------------------------------------------------------------------------
@@ -214,7 +216,15 @@ async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> No
 
     await stage.agent.prompt("go")
 
-    assert stage.told == [*RUN, *PROMPT, *ANSWER, "entry_appended", *RUN, *ANSWER, "agent_settled"]
+    assert stage.emitted == [
+        *RUN,
+        *PROMPT,
+        *ANSWER,
+        "entry_appended",
+        *RUN,
+        *ANSWER,
+        "agent_settled",
+    ]
     assert done == ["prepared"]
     assert [(at.outcome, at.answer and at.answer.text) for at in settle.seen] == [
         ("completed", "one"),
@@ -222,7 +232,7 @@ async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> No
     ]
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 async def test_settling_may_need_time_before_the_agent_is_idle() -> None:
     done: list[str] = []
     settle = At("settle", Next(prepare=doing(done, "compacted")))
@@ -232,10 +242,10 @@ async def test_settling_may_need_time_before_the_agent_is_idle() -> None:
     await stage.agent.prompt("go")
 
     assert done == ["compacted", "idle"]
-    assert stage.told == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert stage.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
 
 
-async def test_settling_is_told_how_the_run_failed() -> None:
+async def test_the_settle_boundary_has_the_error_of_the_run() -> None:
     settle = At("settle")
     failure = RateLimited("slow")
     stage = Stage(failure, policies=[settle])
@@ -253,7 +263,7 @@ async def test_asking_again_is_refused_after_an_abort_but_drafts_count() -> None
     await stage.agent.prompt("go")
 
     assert stage.roles == ["user", "assistant:aborted", "user"]
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
 
 
 async def test_a_run_that_was_stopped_stays_stopped_and_its_drafts_are_kept_once() -> None:
@@ -287,7 +297,7 @@ async def test_an_aborted_run_is_settled_within_a_deadline() -> None:
     await stage.clock.advance(0.2)
     await running
 
-    assert stage.told[-1] == "agent_settled"
+    assert stage.emitted[-1] == "agent_settled"
     assert await tasks_left() == set()
 
 
@@ -306,7 +316,7 @@ async def test_an_abort_while_the_next_run_is_prepared_after_settling_ends_it() 
     stage.agent.abort()
     await running
 
-    assert stage.told == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert stage.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
 
 
 async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_busy(
@@ -321,14 +331,14 @@ async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_bus
 
     await stage.agent.prompt("go")
 
-    assert stage.told[-1] == "agent_settled"
-    assert "could not be kept" in caplog.text
+    assert stage.emitted[-1] == "agent_settled"
+    assert "could not be stored" in caplog.text
 
 
 # What was queued too late ------------------------------------------------------------------------
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("queue", ["steer", "follow_up"])
 async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is_idle(
     queue: str,
@@ -344,7 +354,7 @@ async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is
 
     late = [*RUN, "queue_update", *PROMPT, *ANSWER[:-1]]
     on = ["turn_start", "queue_update", *PROMPT, *ANSWER]
-    assert stage.told == [
+    assert stage.emitted == [
         *RUN,
         *PROMPT,
         *ANSWER,
@@ -369,7 +379,7 @@ async def test_what_is_queued_while_a_tool_ends_the_run_is_answered_in_another()
     await stage.agent.prompt("go")
 
     assert stage.roles[-2:] == ["user", "assistant:stop"]
-    assert stage.told.count("agent_start") == 2
+    assert stage.emitted.count("agent_start") == 2
 
 
 @pytest.mark.parametrize("how", ["fails", "is stopped"])
@@ -385,4 +395,4 @@ async def test_queues_wait_when_a_run_does_not_end_well(how: str) -> None:
     await stage.agent.prompt("go")
 
     assert len(stage.agent.inbox.steering) == 1
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1

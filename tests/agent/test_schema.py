@@ -77,7 +77,7 @@ def test_the_schema_of_a_record_stands_alone() -> None:
     }
 
 
-def test_a_union_of_records_is_told_apart_by_its_tags() -> None:
+def test_a_union_of_records_is_decoded_by_its_tags() -> None:
     assert schema_of(Cut | Join) == {
         "anyOf": [
             {
@@ -110,7 +110,7 @@ def test_dataclasses_and_typed_dicts_are_described_and_decoded() -> None:
     assert decoder_of(Options)({"deep": True, "more": 1}) == {"deep": True}
 
 
-def test_a_type_that_no_model_could_be_told_is_refused() -> None:
+def test_a_type_without_a_schema_is_refused() -> None:
     class Unknown(Record):
         what: object
 
@@ -221,10 +221,10 @@ def unknown(query: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: 
             untyped,
             "The parameter query of untyped() has no type. Annotate it, with Any if need be.",
         ),
-        (many, "The parameter queries of many() cannot be given by name."),
-        (by_place, "The parameter query of by_place() cannot be given by name."),
-        (unknown, "The signature of unknown() cannot be read: name 'Missing' is not defined."),
-        (5, "The signature of int() cannot be read: 5 is not a callable object."),
+        (many, "The parameter queries of many() cannot be passed by name."),
+        (by_place, "The parameter query of by_place() cannot be passed by name."),
+        (unknown, "Cannot read the signature of unknown(): name 'Missing' is not defined."),
+        (5, "Cannot read the signature of int(): 5 is not a callable object."),
     ],
 )
 def test_a_function_that_cannot_be_called_by_name_is_refused(function: Any, why: str) -> None:

@@ -28,7 +28,7 @@ Then look.
 </skill>"""
 
 
-def test_the_model_is_told_where_skills_are_and_not_what_they_say() -> None:
+def test_the_prompt_lists_where_skills_are_and_not_their_content() -> None:
     assert skills_section([PDF, SECRET]) == (
         f"<skills>\n{INTRODUCTION}\n\n"
         """\
@@ -61,7 +61,7 @@ def test_a_skill_that_is_called_for_stands_in_the_text(text: str, expanded: str)
     assert expand_skill(text, [PDF, SECRET]) == expanded
 
 
-def test_people_may_call_for_what_the_model_is_not_told_of() -> None:
+def test_users_may_call_skills_that_are_hidden_from_the_model() -> None:
     assert "Hush." in expand_skill("/skill:secret", [PDF, SECRET])
 
 

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from pi.agent.env import SessionFailed
 from pi.agent.harness.store import (
     SUMMARY,
-    Compaction,
-    Entry,
     MemoryStore,
-    ModelChange,
-    ThinkingLevelChange,
-    new_choices,
+    StoredCompaction,
+    StoredEntry,
+    StoredModelChange,
+    StoredThinkingLevel,
+    changed_choices,
     visible_messages,
 )
 from pi.ai.messages import SystemMessage, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 
-MODEL = ModelChange(provider="faux", model_id="faux")
-LEVEL = ThinkingLevelChange(thinking_level="high")
+MODEL = StoredModelChange(provider="faux", model_id="faux")
+LEVEL = StoredThinkingLevel(thinking_level="high")
 SYSTEM = SystemMessage(content="", sections={"preamble": "Be brief."})
 
 
@@ -30,8 +30,8 @@ def user(text: str) -> UserMessage:
     return UserMessage(content=text)
 
 
-def compaction(first_kept_id: str, summary: str = "notes") -> Compaction:
-    return Compaction(
+def compaction(first_kept_id: str, summary: str = "notes") -> StoredCompaction:
+    return StoredCompaction(
         summary=summary, first_kept_id=first_kept_id, tokens_before=9, details={}, usage=Usage()
     )
 
@@ -40,8 +40,8 @@ def summary(text: str) -> UserMessage:
     return UserMessage(content=(Text(text=SUMMARY.format(text)),))
 
 
-def log(*values: Any) -> list[Entry]:
-    return [Entry(id=f"{at:08x}", value=value) for at, value in enumerate(values)]
+def log(*values: Any) -> list[StoredEntry]:
+    return [StoredEntry(id=f"{at:08x}", value=value) for at, value in enumerate(values)]
 
 
 def test_a_conversation_keeps_everything_and_shows_the_messages() -> None:
@@ -70,7 +70,7 @@ def test_a_conversation_is_found_again_under_its_id() -> None:
     assert [entry.id for entry in again.entries()] == ["00000000", "00000001"]
 
 
-def test_only_one_may_write_and_nobody_after_the_end() -> None:
+def test_only_one_may_write_and_none_after_the_end() -> None:
     store = MemoryStore()
     conversation = store.create()
 
@@ -145,11 +145,11 @@ def test_what_was_shown_stays_in_its_list_while_the_log_only_grows() -> None:
 
 
 def test_only_choices_that_the_log_does_not_know_are_new() -> None:
-    other = ModelChange(provider="faux", model_id="other")
+    other = StoredModelChange(provider="faux", model_id="other")
 
-    assert new_choices(log(), FAUX_MODEL, "high") == [MODEL, LEVEL]
-    assert new_choices(log(other, MODEL, LEVEL, user("a")), FAUX_MODEL, "high") == []
-    assert new_choices(log(MODEL, other), FAUX_MODEL, "high") == [MODEL, LEVEL]
+    assert changed_choices(log(), FAUX_MODEL, "high") == [MODEL, LEVEL]
+    assert changed_choices(log(other, MODEL, LEVEL, user("a")), FAUX_MODEL, "high") == []
+    assert changed_choices(log(MODEL, other), FAUX_MODEL, "high") == [MODEL, LEVEL]
 
 
 def test_changes_have_the_names_of_session_files() -> None:

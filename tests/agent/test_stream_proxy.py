@@ -107,9 +107,9 @@ async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() ->
     assert first.options.reasoning == "low"
     said = [type(message).__name__ for message in second.messages]
     assert said == ["SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage"]
-    told = second.messages[2]
-    assert isinstance(told, AssistantMessage)
-    assert (told.api, told.model) == ("anthropic-messages", "claude")  # its own, for signatures
+    sent = second.messages[2]
+    assert isinstance(sent, AssistantMessage)
+    assert (sent.api, sent.model) == ("anthropic-messages", "claude")  # its own, for signatures
     result = second.messages[3]
     assert isinstance(result, ToolResultMessage)
     assert result.content == (Text(text="5"),)

@@ -1,4 +1,4 @@
-"""What happens while an answer streams: cuts, aborts, and what is told of it."""
+"""What happens while an answer streams: cuts, aborts, and which events are emitted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> 
     assert (cut.text, cut.error_message) == ("well damn ", "damn!")
     assert cut.interrupt == Interruption(by="Cuts", reason="damn!")
     assert stage.agent.state.messages[-1].interrupt is UNSET
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
     assert shown(stage) == "well well then"  # a delta that is cut is never shown
     assert stage.agent.state.error_message is None
 
@@ -63,7 +63,7 @@ async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_th
     assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
     assert kept.interrupt == Interruption(by="Cuts", reason="two!")
     asked = stage.provider.requests[1].messages
-    assert asked[2] == replace(kept, interrupt=UNSET)  # the model is not told
+    assert asked[2] == replace(kept, interrupt=UNSET)  # not sent to the model
 
 
 async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
@@ -162,7 +162,7 @@ async def test_a_watcher_that_fails_is_reported_once_and_off_until_the_next_answ
     await stage.agent.prompt("go")
     await stage.agent.prompt("on")
 
-    assert caplog.text.count("Clumsy failed at a delta") == 2
+    assert caplog.text.count("Clumsy failed during a delta") == 2
     assert careful.seen == 3
     assert shown(stage) == "one twothree"
 
@@ -180,7 +180,7 @@ async def test_an_abort_keeps_what_had_arrived() -> None:
     assert stage.roles == ["user", "assistant:aborted"]
     assert stage.agent.state.messages[-1].text.startswith("one two")
     assert stage.agent.state.error_message == "Request was aborted"
-    assert stage.told[-4:] == [
+    assert stage.emitted[-4:] == [
         "message_end assistant:aborted",
         "turn_end",
         "agent_end",
@@ -192,12 +192,12 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
     stage = Stage(says("never heard"))
     asked = asyncio.Event()
 
-    class Tells(Policy):
+    class EmittingPolicy(Policy):
         async def before_request(self, request: Request) -> Request:
             asked.set()
             return request
 
-    stage.agent.policies = (Tells(),)
+    stage.agent.policies = (EmittingPolicy(),)
     running = asyncio.create_task(stage.agent.prompt("go"))
     await asked.wait()
 
@@ -207,8 +207,8 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
     assert stage.roles == ["user", "assistant:aborted"]
 
 
-@pytest.mark.trap(90)
-async def test_pieces_of_arguments_reach_neither_what_is_kept_nor_what_is_told() -> None:
+@pytest.mark.behaviour("partial-json-stays-inside")
+async def test_pieces_of_arguments_are_neither_stored_nor_emitted() -> None:
     def pieces(model: Model, context: Context, options: StreamOptions) -> EventStream:
         async def answer(builder: MessageBuilder, flush: Flush) -> None:
             builder.start()
@@ -226,27 +226,27 @@ async def test_pieces_of_arguments_reach_neither_what_is_kept_nor_what_is_told()
 
     await stage.agent.prompt("go")
 
-    told = msgspec.json.decode(msgspec.json.encode((stage.events, stage.agent.state.messages)))
-    calls_told = list(objects(told, "type", "toolCall"))
-    assert len(calls_told) > 3
+    emitted = msgspec.json.decode(msgspec.json.encode((stage.events, stage.agent.state.messages)))
+    emitted_calls = list(objects(emitted, "type", "toolCall"))
+    assert len(emitted_calls) > 3
     assert all(
         set(each) == {"type", "id", "name", "arguments"}
         and each["arguments"] in ({}, {"path": "x"})
-        for each in calls_told
+        for each in emitted_calls
     )
 
 
-def objects(value: Any, key: str, wanted: str) -> Iterator[dict[str, Any]]:
-    """All JSON objects in ``value`` that say ``wanted`` under ``key``."""
+def objects(value: Any, key: str, expected: str) -> Iterator[dict[str, Any]]:
+    """All JSON objects in ``value`` that say ``expected`` under ``key``."""
     match value:
         case dict():
-            if value.get(key) == wanted:
+            if value.get(key) == expected:
                 yield value
             for inner in value.values():
-                yield from objects(inner, key, wanted)
+                yield from objects(inner, key, expected)
         case list():
             for inner in value:
-                yield from objects(inner, key, wanted)
+                yield from objects(inner, key, expected)
 
 
 async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> None:
@@ -262,20 +262,20 @@ async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> N
 
     await stage.agent.prompt("go")
 
-    begun, told = (
+    begun, emitted = (
         event.message
         for event in stage.events
         if isinstance(event, MessageStart | MessageEnd)
         and isinstance(event.message, AssistantMessage)
     )
-    assert begun == replace(told, content=(), stop_reason="pending")
-    assert told.text == "all at once"
+    assert begun == replace(emitted, content=(), stop_reason="pending")
+    assert emitted.text == "all at once"
 
 
-async def test_an_answer_that_never_began_is_told_whole() -> None:
+async def test_an_answer_that_never_began_is_emitted_whole() -> None:
     stage = Stage(RateLimited("429: slow down"))
 
     await stage.agent.prompt("go")
 
-    assert stage.told[4:6] == ["message_start assistant:error", "message_end assistant:error"]
+    assert stage.emitted[4:6] == ["message_start assistant:error", "message_end assistant:error"]
     assert stage.agent.state.error_message == "429: slow down"

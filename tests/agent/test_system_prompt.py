@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from pi.agent.harness.harness import Instructing, SystemPrompt
+from pi.agent.harness.harness import SystemPrompt, SystemPromptPolicy
 from pi.agent.policy import Boundary
 from tests.agent.agents import Stage
 
@@ -43,7 +43,7 @@ def test_a_section_that_fails_keeps_the_text_that_it_had(
         after = [prompt.render(), prompt.render()]
 
     assert (before, after) == ("main", ["main", "main"])
-    assert "the section git of the system prompt failed" in caplog.text
+    assert "section git of the system prompt failed" in caplog.text
 
 
 async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> None:
@@ -55,7 +55,7 @@ async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> N
         count += 1
         return f"Version {count}."
 
-    policy = Instructing(agent, SystemPrompt({"preamble": counted}))
+    policy = SystemPromptPolicy(agent, SystemPrompt({"preamble": counted}))
     for kind in ("prompt", "turn", "turn", "settle"):
         await policy.at_boundary(Boundary(kind=kind))
 

@@ -16,7 +16,7 @@ async def run(arguments: Any, ctx: ToolContext) -> str:
     return "seen"
 
 
-def test_a_model_is_told_of_a_tool_without_how_it_runs() -> None:
+def test_the_declaration_of_a_tool_has_nothing_about_how_it_runs() -> None:
     tool = AgentTool(
         name="peek",
         description="Look.",
@@ -41,7 +41,7 @@ def test_a_name_that_providers_refuse_is_refused_when_the_tool_is_made(name: str
         AgentTool(name=name, description="", parameters=SCHEMA, run=run, validate=dict)
 
     assert problem.value.explain() == (
-        f"A tool cannot be called {name!r}: providers would refuse it. "
+        f"Invalid tool name {name!r}: providers would reject it. "
         "Use 1 to 64 letters of a-z and A-Z, digits, _ and -."
     )
 
@@ -52,7 +52,7 @@ def test_a_result_may_be_made_of_words() -> None:
     )
 
 
-def test_a_failure_carries_what_the_model_and_the_views_are_told() -> None:
+def test_a_failure_carries_what_the_model_and_the_views_get() -> None:
     assert ToolFailed("no such file").details is UNSET
     failed = ToolFailed("no such file", details={"path": "x"})
     assert (failed.message, failed.details) == ("no such file", {"path": "x"})

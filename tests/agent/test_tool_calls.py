@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from pi.agent.events import ToolExecutionEnd, ToolExecutionUpdate
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tools.define import MOST_TEXT, make_tool, tool
+from pi.agent.tools.define import MAX_TEXT, make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
@@ -23,8 +23,8 @@ async def peek(path: str) -> str:
     return f"seen {path}"
 
 
-def asks(*wanted: ToolCall) -> Reply:
-    return Reply(blocks=wanted)
+def asks(*requested: ToolCall) -> Reply:
+    return Reply(blocks=requested)
 
 
 def peeks(*paths: str) -> list[ToolCall]:
@@ -32,10 +32,10 @@ def peeks(*paths: str) -> list[ToolCall]:
 
 
 def order(stage: Stage) -> list[str]:
-    """What was told of tools and their results."""
+    """What was emitted about tools and their results."""
     return [
         line.removeprefix("tool_execution_")
-        for line in stage.told
+        for line in stage.emitted
         if line.startswith("tool_execution_") or line == "message_end toolresult"
     ]
 
@@ -108,17 +108,17 @@ async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on
 
 async def test_a_huge_result_is_cut() -> None:
     async def huge(arguments: Json, ctx: ToolContext) -> str:
-        return "x" * (MOST_TEXT + 5)
+        return "x" * (MAX_TEXT + 5)
 
     stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", huge)])
 
     await stage.agent.prompt("go")
 
-    assert len(stage.texts[0]) < MOST_TEXT + 200
+    assert len(stage.texts[0]) < MAX_TEXT + 200
     assert "Output cut" in stage.texts[0]
 
 
-@pytest.mark.trap(79)
+@pytest.mark.behaviour("unknown-tool-is-a-result")
 async def test_an_unknown_tool_is_not_found_and_the_turn_goes_on() -> None:
     stage = Stage(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
 
@@ -146,7 +146,7 @@ async def test_wrong_arguments_are_a_result_that_says_what_is_wrong() -> None:
     assert "path" in stage.texts[0]
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 async def test_arguments_are_coerced_before_the_tool_sees_them() -> None:
     @tool
     async def add(numbers: list[int], times: int = 1) -> str:
@@ -174,7 +174,7 @@ async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> N
     assert stage.texts == ['The arguments of peek are not valid JSON: {"path": ', "seen B"]
 
 
-@pytest.mark.trap(75)
+@pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
     ran: list[str] = []
 
@@ -192,8 +192,8 @@ async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
     assert ran == []
     assert stage.results[0].is_error
     assert "Split the work into smaller steps." in stage.texts[0]
-    # That the answer is incomplete can be seen: it is kept and told as cut off.
-    assert "message_end assistant:length" in stage.told
+    # That the answer is incomplete can be seen: it is stored and emitted as cut off.
+    assert "message_end assistant:length" in stage.emitted
 
 
 async def test_arguments_may_be_mended_before_they_are_validated() -> None:
@@ -261,7 +261,7 @@ class Gate:
         return ctx.call_id
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order() -> None:
     gate = Gate()
     batch = asks(
@@ -324,7 +324,7 @@ async def test_calls_that_never_run_end_before_the_next_one_starts() -> None:
 # Progress ----------------------------------------------------------------------------------------
 
 
-async def test_progress_is_told_in_order_with_the_arguments_that_the_model_sent() -> None:
+async def test_progress_is_emitted_in_order_with_the_arguments_that_the_model_sent() -> None:
     class Changes(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             return replace(call, arguments={"path": "other"})
@@ -352,7 +352,7 @@ async def test_progress_is_told_in_order_with_the_arguments_that_the_model_sent(
     assert stage.texts == ["other"]
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_late_progress_is_ignored() -> None:
     kept: list[ToolContext] = []
 
@@ -415,4 +415,4 @@ async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(faile
 
     assert stage.results[0].useless is (UNSET if failed else True)
     asked = stage.provider.requests[1].messages[-1]
-    assert asked == replace(stage.results[0], useless=UNSET)  # the model is not told
+    assert asked == replace(stage.results[0], useless=UNSET)  # not sent to the model

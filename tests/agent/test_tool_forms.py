@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tools.define import MOST_TEXT, as_result, make_tool, tool
+from pi.agent.tools.define import MAX_TEXT, make_tool, to_tool_result, tool
 from pi.agent.tools.json_schema import BadSchema
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
@@ -111,7 +111,7 @@ async def test_a_real_pydantic_model_makes_a_tool() -> None:
         made.validate({"inner": {"n": 0}})
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 @pytest.mark.parametrize("params", [None, int, {"type": "array"}, object])
 def test_a_tool_without_a_usable_schema_is_refused_when_it_is_made(params: Any) -> None:
     with pytest.raises(BadSchema):
@@ -144,7 +144,7 @@ async def test_the_decorator_takes_what_may_be_said_of_any_tool() -> None:
         add_up.validate({})
 
 
-async def test_a_sync_function_runs_in_a_thread_and_tells_progress_in_the_loop() -> None:
+async def test_a_sync_function_runs_in_a_thread_and_reports_progress_in_the_loop() -> None:
     loop_thread = threading.current_thread()
     seen: list[tuple[str, bool]] = []
 
@@ -193,10 +193,10 @@ async def test_what_a_function_raises_reaches_the_loop() -> None:
 # -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
 def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
-    assert as_result(nothing) == ToolResult.of("(no output)")
+    assert to_tool_result(nothing) == ToolResult.of("(no output)")
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,19 @@ def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
     ],
 )
 def test_what_a_function_returns_becomes_content(value: Any, content: Any) -> None:
-    assert as_result(value) == ToolResult(content=content)
+    assert to_tool_result(value) == ToolResult(content=content)
 
 
 def test_a_result_stays_as_it_is() -> None:
     result = ToolResult(content=(Text(text=""),), details={"a": 1}, is_error=True)
-    assert as_result(result) is result
-    assert as_result(ToolResult()) == ToolResult()
+    assert to_tool_result(result) is result
+    assert to_tool_result(ToolResult()) == ToolResult()
 
 
 def test_a_returned_pydantic_model_is_written_as_json() -> None:
     pydantic = pytest.importorskip("pydantic")
     model = pydantic.create_model("Model", path=(Path, Path("a")))
-    assert as_result([model()]) == ToolResult.of('[{"path":"a"}]')
+    assert to_tool_result([model()]) == ToolResult.of('[{"path":"a"}]')
 
 
 def test_a_value_that_cannot_be_written_gives_an_error() -> None:
@@ -246,25 +246,25 @@ def test_a_value_that_cannot_be_written_gives_an_error() -> None:
         yield 1
 
     for value in (object(), circle, {1j: 1}, Broken(), events()):
-        result = as_result(value)
+        result = to_tool_result(value)
         assert result.is_error
         assert isinstance(result.content[0], Text)
         assert "cannot be written as JSON" in result.content[0].text
 
 
-def test_a_huge_result_is_cut_and_says_so() -> None:
+def test_a_huge_result_is_cut_with_a_notice() -> None:
     notice = "[Output cut: only the first 1,000,000 of 1,000,015 characters are shown.]"
     huge = ToolResult(
-        content=(Text(text="a" * 10), PICTURE, Text(text="b" * MOST_TEXT), Text(text="c" * 5)),
+        content=(Text(text="a" * 10), PICTURE, Text(text="b" * MAX_TEXT), Text(text="c" * 5)),
         details=1,
     )
-    assert as_result(huge) == ToolResult(
+    assert to_tool_result(huge) == ToolResult(
         content=(
             Text(text="a" * 10),
             PICTURE,
-            Text(text="b" * (MOST_TEXT - 10)),
+            Text(text="b" * (MAX_TEXT - 10)),
             Text(text=notice),
         ),
         details=1,
     )
-    assert as_result("x" * MOST_TEXT) == ToolResult.of("x" * MOST_TEXT)
+    assert to_tool_result("x" * MAX_TEXT) == ToolResult.of("x" * MAX_TEXT)

@@ -49,7 +49,7 @@ class After(Policy):
 # Before ------------------------------------------------------------------------------------------
 
 
-async def test_a_policy_may_refuse_a_call_and_the_model_is_told_why() -> None:
+async def test_a_policy_may_refuse_a_call_and_the_model_gets_the_reason() -> None:
     def refuse(call: ToolCall) -> ToolCall:
         if call.id == "secret":
             raise ToolRefused("not allowed here")
@@ -63,18 +63,18 @@ async def test_a_policy_may_refuse_a_call_and_the_model_is_told_why() -> None:
     assert [result.is_error for result in stage.results] == [True, False]
 
 
-async def test_a_call_is_told_before_policies_are_asked_about_it() -> None:
-    told: list[str] = []
+async def test_a_call_is_emitted_before_policies_are_asked_about_it() -> None:
+    emitted: list[str] = []
 
     def look(call: ToolCall) -> ToolCall:
-        told.append(stage.told[-1])
+        emitted.append(stage.emitted[-1])
         return call
 
     stage = Stage(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(look)])
 
     await stage.agent.prompt("go")
 
-    assert told == ["tool_execution_start A", "tool_execution_start B"]
+    assert emitted == ["tool_execution_start A", "tool_execution_start B"]
 
 
 async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_them() -> None:
@@ -101,7 +101,7 @@ async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_th
     assert seen == [ToolCall(id="A", name="peek", arguments={"path": "other"})]
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_a_policy_that_fails_refuses_that_call_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -163,7 +163,7 @@ async def test_a_policy_may_stop_a_run_before_a_tool_and_nothing_of_the_batch_ru
     assert ran == []
     assert stage.texts == ["Operation aborted", "out of money", "Operation aborted"]
     assert ended == Next(action="stop", reason="out of money", exit_code=3)
-    assert stage.told[-3:] == ["turn_end", "agent_end", "agent_settled"]
+    assert stage.emitted[-3:] == ["turn_end", "agent_end", "agent_settled"]
     assert len(stage.provider.requests) == 1
 
 

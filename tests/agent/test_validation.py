@@ -55,8 +55,8 @@ def test_the_words_are_those_that_the_protocol_recorded() -> None:
     )
 
 
-@pytest.mark.trap(77)
-def test_all_problems_are_told_at_once_with_what_was_received() -> None:
+@pytest.mark.behaviour("arguments-are-coerced")
+def test_all_problems_are_reported_at_once_with_what_was_received() -> None:
     arguments = {"edits": [{"oldText": 5}, {}], "mode": []}
     expected = """\
 Validation failed for tool "edit":
@@ -78,14 +78,14 @@ Received arguments:
     assert complaint(typed(EditParams), arguments) == expected
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize("nothing", [None, "", "  "])
 def test_missing_arguments_count_as_none_given(nothing: Any) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}
     assert validator(schema)(nothing) == {"n": 3}
 
 
-def test_arguments_that_are_no_object_are_told_so() -> None:
+def test_arguments_that_are_no_object_are_reported() -> None:
     assert "  - arguments: must be an object (got array)\n" in complaint(validator(READ), [1])
 
 
@@ -100,16 +100,16 @@ def test_a_typed_tool_gets_its_own_type_and_its_own_defaults() -> None:
     )
 
 
-def test_what_only_the_type_can_check_is_told_in_the_same_way() -> None:
+def test_what_only_the_type_can_check_is_reported_in_the_same_way() -> None:
     arguments = {"path": "a", "edits": [], "weights": {"one": 1}}
-    told = complaint(typed(EditParams), arguments)
-    assert told.splitlines()[1] == "  - weights: Expected int, got str"
+    reported = complaint(typed(EditParams), arguments)
+    assert reported.splitlines()[1] == "  - weights: Expected int, got str"
 
 
-@pytest.mark.trap(22, 269)
+@pytest.mark.behaviour("bad-schema-is-isolated", "bad-registrations-are-refused")
 @pytest.mark.parametrize("schema", [None, {"type": "array"}, {"properties": {"a": {"type": "?"}}}])
 def test_a_broken_schema_is_refused_before_any_call(schema: Any) -> None:
-    with pytest.raises(BadSchema, match=r'^Tool "mine" cannot be offered to models'):
+    with pytest.raises(BadSchema, match=r'^Tool "mine" cannot be sent to models'):
         validator(schema, tool="mine")
 
 

@@ -24,28 +24,28 @@ def cancellations() -> int:
     return task.cancelling()
 
 
-async def test_a_wait_gives_what_was_waited_for() -> None:
+async def test_a_wait_returns_the_result() -> None:
     abort = Abort(FakeClock())
 
     assert await abort.wait(done) == "done"
-    assert not abort.wanted
+    assert not abort.requested
 
 
 async def test_an_abort_cuts_a_wait_and_leaves_no_cancellation_behind() -> None:
     abort = Abort(FakeClock())
-    asyncio.get_running_loop().call_soon(abort.want)
+    asyncio.get_running_loop().call_soon(abort.request)
 
     with pytest.raises(Aborted):
         await abort.wait(forever)
 
-    assert abort.wanted
+    assert abort.requested
     assert cancellations() == 0
     await asyncio.sleep(0)  # would raise if a cancellation were left
 
 
 async def test_nothing_begins_after_an_abort() -> None:
     abort = Abort(FakeClock())
-    abort.want()
+    abort.request()
     begun: list[str] = []
 
     async def begin() -> None:
@@ -57,11 +57,11 @@ async def test_nothing_begins_after_an_abort() -> None:
     assert begun == []
 
 
-async def test_whoever_aborts_from_inside_is_not_cut() -> None:
+async def test_code_that_aborts_from_inside_is_not_cut() -> None:
     abort = Abort(FakeClock())
 
     async def work() -> str:
-        abort.want()
+        abort.request()
         await asyncio.sleep(0)
         return "done"
 
@@ -71,7 +71,7 @@ async def test_whoever_aborts_from_inside_is_not_cut() -> None:
 async def test_with_a_grace_work_may_end_after_the_abort() -> None:
     clock = FakeClock()
     abort = Abort(clock)
-    abort.want()
+    abort.request()
 
     assert await abort.wait(done, grace=2) == "done"
     assert await tasks_left() == set()
@@ -83,7 +83,7 @@ async def test_work_that_takes_longer_than_its_grace_is_cut() -> None:
     waiting = asyncio.create_task(abort.wait(forever, grace=2))
     await asyncio.sleep(0)
 
-    abort.want()
+    abort.request()
     await clock.advance(1.9)
     assert not waiting.done()
     await clock.advance(0.1)
@@ -103,25 +103,25 @@ async def test_work_that_swallows_the_cut_still_gives_its_value() -> None:
             return "still here"
         return "unreachable"
 
-    asyncio.get_running_loop().call_soon(abort.want)
+    asyncio.get_running_loop().call_soon(abort.request)
 
     assert await abort.wait(stubborn) == "still here"
     assert cancellations() == 0
 
 
-async def test_a_cancellation_from_elsewhere_passes_through() -> None:
+async def test_a_cancellation_from_outside_passes_through() -> None:
     abort = Abort(FakeClock())
     waiting = asyncio.create_task(abort.wait(forever))
     await asyncio.sleep(0)
 
-    abort.want()
+    abort.request()
     waiting.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
 
-async def test_work_that_is_cancelled_by_nobody_here_has_failed() -> None:
+async def test_work_that_is_cancelled_by_other_code_has_failed() -> None:
     abort = Abort(FakeClock())
     never = asyncio.get_running_loop().create_future()
     never.cancel()
@@ -133,16 +133,16 @@ async def test_work_that_is_cancelled_by_nobody_here_has_failed() -> None:
         await abort.wait(work)
 
 
-async def test_whoever_asked_for_it_is_stopped_once_and_only_while_it_works() -> None:
+async def test_a_subscriber_is_stopped_once_and_only_while_it_works() -> None:
     abort = Abort(FakeClock())
     stopped: list[str] = []
 
-    with abort.stopping(lambda: stopped.append("before")):
+    with abort.on_abort(lambda: stopped.append("before")):
         pass
-    with abort.stopping(lambda: stopped.append("during")):
-        abort.want()
-        abort.want()
-    with abort.stopping(lambda: stopped.append("after")):
+    with abort.on_abort(lambda: stopped.append("during")):
+        abort.request()
+        abort.request()
+    with abort.on_abort(lambda: stopped.append("after")):
         pass
 
     assert stopped == ["during", "after"]

@@ -3,12 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 from pi.agent.abort import Abort
-from pi.agent.conversation import MemoryConversation, as_it_is
+from pi.agent.conversation import MemoryConversation, unchanged
 from pi.agent.events import AgentEvent, EntryAppended
 from pi.agent.policy import Draft, Request
-from pi.agent.queues import Inbox
-from pi.agent.response import OpenAnswer
-from pi.agent.run_context import World
+from pi.agent.queues import MessageQueues
+from pi.agent.response import StreamingResponse
+from pi.agent.run_context import AgentRunContext
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.testing import FakeClock
@@ -23,31 +23,31 @@ class Publishing(MemoryConversation):
         return None if draft["type"] == "secret" else draft
 
 
-async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
-    told: list[AgentEvent] = []
+async def test_drafts_go_into_the_log_and_public_ones_are_emitted() -> None:
+    emitted: list[AgentEvent] = []
     clock, log = FakeClock(), Publishing()
 
     async def emit(event: AgentEvent) -> None:
-        told.append(event)
+        emitted.append(event)
 
-    world = World(
+    context = AgentRunContext(
         conversation=log,
-        inbox=Inbox(),
+        inbox=MessageQueues(),
         model=lambda: FAUX_MODEL,
         ask=lambda request: ScriptedStream()(request.model, None),  # type: ignore[arg-type]
         request=lambda: Request(model=FAUX_MODEL, thinking="off", messages=(), tools=()),
         tools=dict,
         changes=tuple,
-        finish=as_it_is,
+        finish=unchanged,
         policies=(),
         emit=emit,
         clock=clock,
         abort=Abort(clock),
-        open_answer=OpenAnswer(),
+        open_answer=StreamingResponse(),
     )
     drafts: list[dict[str, Any]] = [{"type": "note"}, {"type": "secret"}]
 
-    await world.add(drafts)
+    await context.add(drafts)
 
     assert list(log.messages()) == drafts
-    assert told == [EntryAppended(entry={"type": "note"})]
+    assert emitted == [EntryAppended(entry={"type": "note"})]

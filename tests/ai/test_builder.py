@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from pi.ai.builder import INVALID_ARGUMENTS, KEPT_OF_TOO_LARGE, MOST_PARTS, MessageBuilder
+from pi.ai.builder import INVALID_ARGUMENTS, KEPT_OF_TOO_LARGE, MAX_PARTS, MessageBuilder
 from pi.ai.errors import AnswerTooLarge, ProviderUnavailable
 from pi.ai.events import (
     Done,
@@ -107,7 +107,7 @@ def test_nothing_can_end_an_answer_twice() -> None:
     assert [type(event) for event in made.take()] == [Done]
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_a_missing_or_repeated_call_id_is_replaced() -> None:
     made = builder()
     made.tool_call(0, "", "a")
@@ -167,7 +167,7 @@ def test_the_deltas_of_a_block_add_up_to_its_content(deltas: list[str]) -> None:
     assert joined == made.final.text == "".join(deltas)
 
 
-@pytest.mark.trap(89)
+@pytest.mark.behaviour("streaming-is-linear")
 def test_reading_the_partial_message_does_not_make_later_deltas_dearer() -> None:
     made = builder()
     for _ in range(100):
@@ -255,11 +255,11 @@ def test_a_call_whose_arguments_exceed_a_limit_is_noted_with_the_reason() -> Non
 
 def test_an_answer_has_a_limited_number_of_parts() -> None:
     made = builder()
-    for number in range(MOST_PARTS):
+    for number in range(MAX_PARTS):
         made.tool_call(number, f"call_{number}", "ls")
 
     with pytest.raises(AnswerTooLarge, match="the limit of 10,000 parts"):
         made.text("one more", "a")
     made.tool_call(0, "call_0", "ls")
 
-    assert len(made.message().content) == MOST_PARTS
+    assert len(made.message().content) == MAX_PARTS

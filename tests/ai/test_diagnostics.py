@@ -13,11 +13,11 @@ from pi.ai.wire_support.repairs import (
     THINKING_REJECTED,
     TOOL_REJECTED,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     repair_note,
     without_refused_thoughts,
-    without_thoughts,
+    without_thinking,
 )
 from pi.base.records import replace
 
@@ -72,7 +72,7 @@ def test_repairs_add_up() -> None:
 # Strictness --------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None:
     noted = (HI, said(Text(text="so"), note=STRICT_REJECTED))
 
@@ -89,10 +89,10 @@ def test_without_a_refusal_thoughts_stay() -> None:
     messages = (HI, said(THOUGHT, CALL))
 
     assert without_refused_thoughts(messages, MODEL, NO_REPAIRS) == messages
-    assert not lacks_thought(messages, MODEL, NO_REPAIRS)
+    assert not lacks_thinking(messages, MODEL, NO_REPAIRS)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> None:
     foreign = said(THOUGHT, by=OTHER)
 
@@ -107,10 +107,10 @@ def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
     text, call = Text(text="so"), CALL
     signed = said(THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s"))
 
-    assert without_thoughts(signed) == said(text, call)
+    assert without_thinking(signed) == said(text, call)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
     noted = said(THOUGHT, note=THINKING_REJECTED)
     messages = (HI, said(THOUGHT, CALL), noted, HI, said(THOUGHT))
@@ -123,7 +123,7 @@ def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> Non
 
 def test_a_wire_may_forget_more_than_the_thought() -> None:
     def forget(answer: AssistantMessage) -> AssistantMessage:
-        return replace(without_thoughts(answer), model="")
+        return replace(without_thinking(answer), model="")
 
     trusted = without_refused_thoughts((said(THOUGHT),), MODEL, Repairs(thinking=True), forget)
 
@@ -148,4 +148,4 @@ def test_a_wire_may_forget_more_than_the_thought() -> None:
 def test_only_the_latest_calls_can_lack_their_thought(
     messages: tuple[Message, ...], repairs: Repairs, lacks: bool
 ) -> None:
-    assert lacks_thought(messages, MODEL, repairs) is lacks
+    assert lacks_thinking(messages, MODEL, repairs) is lacks

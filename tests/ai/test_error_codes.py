@@ -11,15 +11,15 @@ from pi.ai.errors import (
     RateLimited,
 )
 from pi.ai.failures.codes import (
+    all_strings,
     codes,
+    inner_error,
     is_daily_quota,
-    is_problem,
+    is_error_object,
     is_refusal,
     kind_of_code,
     message_in,
     status_in,
-    texts,
-    unwrapped,
 )
 from pi.ai.messages import Json
 
@@ -66,10 +66,10 @@ def test_a_code_is_known_however_it_is_spelled(code: str, kind: type[ProviderErr
     ],
 )
 def test_the_error_is_found_in_its_envelopes(error: Json, inner: Json) -> None:
-    assert unwrapped(error) == inner
+    assert inner_error(error) == inner
 
 
-def test_the_most_telling_code_comes_first() -> None:
+def test_the_most_specific_code_comes_first() -> None:
     error = {
         "code": 429,
         "status": "RESOURCE_EXHAUSTED",
@@ -80,7 +80,7 @@ def test_the_most_telling_code_comes_first() -> None:
     assert codes(error) == ("RATE_LIMIT_EXCEEDED", "429", "RESOURCE_EXHAUSTED")
 
 
-@pytest.mark.trap(13)
+@pytest.mark.behaviour("status-is-read-from-fields")
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -117,7 +117,11 @@ def test_every_string_is_found_down_to_a_depth() -> None:
     for _ in range(2000):
         deep = [deep]
 
-    assert list(texts({"a": "x", "b": ["y", {"c": "z"}, 1, None], "d": deep})) == ["x", "y", "z"]
+    assert list(all_strings({"a": "x", "b": ["y", {"c": "z"}, 1, None], "d": deep})) == [
+        "x",
+        "y",
+        "z",
+    ]
 
 
 def test_a_quota_per_day_is_known_by_its_id() -> None:
@@ -154,5 +158,5 @@ def test_general_words_that_blame_the_request_are_known(code: str, refusal: bool
         ({"type": "message", "content": []}, False),
     ],
 )
-def test_an_error_is_told_from_an_answer(value: Json, problem: bool) -> None:
-    assert is_problem(value) is problem
+def test_an_error_object_is_recognised(value: Json, problem: bool) -> None:
+    assert is_error_object(value) is problem

@@ -49,7 +49,7 @@ def test_what_the_provider_counted_is_trusted_and_only_the_rest_is_guessed() -> 
     assert conversation_tokens((UserMessage(content="y" * 4000), counted, result)) == 52
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
     asked = UserMessage(content="y" * 400)
     uncounted = AssistantMessage(content=(Text(text="x" * 40),))
@@ -59,7 +59,7 @@ def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
     assert conversation_tokens((asked, failed)) == 110
 
 
-@pytest.mark.trap(229)
+@pytest.mark.behaviour("old-usage-does-not-trigger")
 def test_a_count_from_before_a_compaction_sets_no_limit_to_the_answer() -> None:
     summary = UserMessage(content="s" * 400, timestamp=30)
     kept = AssistantMessage(content=(Text(text="x" * 40),), usage=Usage(total_tokens=9_900))
@@ -71,14 +71,14 @@ def test_a_count_from_before_a_compaction_sets_no_limit_to_the_answer() -> None:
     assert conversation_tokens((*compacted, replace(kept, timestamp=50))) == 9_900
 
 
-@pytest.mark.trap(19)
+@pytest.mark.behaviour("output-cap-is-sane")
 def test_the_answer_never_reserves_the_whole_window_nor_shrinks_to_nothing() -> None:
     assert largest_answer(replace(MODEL, max_tokens=100), ()) == 100
     assert largest_answer(MODEL, ()) == 10_000 - 4096
     assert largest_answer(MODEL, (UserMessage(content="x" * 100_000),)) == 1024
 
 
-@pytest.mark.trap(19)
+@pytest.mark.behaviour("output-cap-is-sane")
 def test_a_limit_that_is_not_known_is_not_zero() -> None:
     assert largest_answer(replace(MODEL, context_window=0), ()) == 8_000
     assert largest_answer(replace(MODEL, max_tokens=0), ()) == 10_000 - 4096

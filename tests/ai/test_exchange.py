@@ -14,10 +14,10 @@ from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire_support import exchange
 from pi.ai.wire_support.exchange import (
-    LONGEST_SILENCE,
-    Patience,
+    MAX_SILENCE,
+    KeepAliveLimit,
     Services,
-    agreed_payload,
+    apply_payload_hook,
     final_headers,
     send,
     timeouts,
@@ -89,7 +89,7 @@ async def test_bytes_are_posted_as_they_are() -> None:
     assert [body for *_, body in server.asked] == [b'{ "signed": 1 }']
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 async def test_a_stream_without_its_last_event_is_an_error_and_keeps_what_arrived() -> None:
     builder, _, problem = await ask(b"data: part\n\n")
 
@@ -102,7 +102,7 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
     assert (builder.final is not None, problem) == (True, "")
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -112,11 +112,11 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
     ],
 )
 async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, problem: str) -> None:
-    _, _, told = await ask(answer)
+    _, _, message = await ask(answer)
 
-    assert told.startswith(problem.partition(":")[0])
+    assert message.startswith(problem.partition(":")[0])
     if problem.startswith("BadAnswer"):
-        assert told == problem
+        assert message == problem
 
 
 async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
@@ -152,9 +152,9 @@ async def test_the_callers_hook_may_replace_the_payload() -> None:
 
     hooked = replace(CALL, options=StreamOptions(on_payload=change))
 
-    assert await agreed_payload(hooked, {"a": 1}) == {"a": 1, "model": "m"}
-    assert await agreed_payload(hooked, {}) == {}
-    assert await agreed_payload(CALL, {"a": 1}) == {"a": 1}
+    assert await apply_payload_hook(hooked, {"a": 1}) == {"a": 1, "model": "m"}
+    assert await apply_payload_hook(hooked, {}) == {}
+    assert await apply_payload_hook(CALL, {"a": 1}) == {"a": 1}
 
 
 def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
@@ -172,7 +172,7 @@ def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
     }
 
 
-@pytest.mark.trap(17)
+@pytest.mark.behaviour("no-timeout-means-none")
 def test_no_timeout_means_none() -> None:
     forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)), {})
 
@@ -208,22 +208,22 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
     assert closed == ["socket"]
 
 
-@pytest.mark.trap(18)
+@pytest.mark.behaviour("pings-extend-idle-briefly")
 async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     clock = FakeClock()
-    patience = Patience(CALL, clock)
-    endless = Patience(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
+    limit = KeepAliveLimit(CALL, clock)
+    endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
-    await clock.advance(LONGEST_SILENCE)
-    patience.heard(news=False)
-    patience.heard(news=True)
-    await clock.advance(LONGEST_SILENCE)
-    patience.heard(news=False)
+    await clock.advance(MAX_SILENCE)
+    limit.received(news=False)
+    limit.received(news=True)
+    await clock.advance(MAX_SILENCE)
+    limit.received(news=False)
     await clock.advance(1)
 
-    endless.heard(news=False)
+    endless.received(news=False)
     with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
-        patience.heard(news=False)
+        limit.received(news=False)
 
 
 class Impatient(FakeClock):

@@ -12,12 +12,14 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures.classify import MOST_SHOWN
+from pi.ai.failures.classify import MAX_SHOWN
 from pi.ai.messages import Json
 from tests.ai.refusals import anthropic, google, openai, refused, wait
 
 
-@pytest.mark.trap(8, 11, 12)
+@pytest.mark.behaviour(
+    "rate-limit-is-not-overflow", "quota-errors-fail-fast", "transient-network-failures"
+)
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
@@ -116,7 +118,7 @@ def test_an_answer_that_refuses_is_typed_by_code_and_status(
     assert problem.status == status
 
 
-@pytest.mark.trap(12)
+@pytest.mark.behaviour("transient-network-failures")
 @pytest.mark.parametrize(
     ("name", "message", "kind"),
     [
@@ -137,7 +139,7 @@ def test_amazon_names_the_problem_in_a_header(
     assert problem.code == name.partition(":")[0]
 
 
-@pytest.mark.trap(9)
+@pytest.mark.behaviour("413-is-not-always-overflow")
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -152,7 +154,7 @@ def test_a_missing_reason_or_too_many_bytes_is_no_overflow(status: int, body: Js
     assert type(refused(status, body)) is BadRequest
 
 
-@pytest.mark.trap(13)
+@pytest.mark.behaviour("status-is-read-from-fields")
 def test_digits_in_ids_and_sentences_mean_nothing() -> None:
     body = {
         "error": {
@@ -170,7 +172,7 @@ def test_a_code_field_outranks_the_status() -> None:
     assert type(refused(403, openai("x", code="rate_limit_exceeded"))) is RateLimited
 
 
-@pytest.mark.trap(63)
+@pytest.mark.behaviour("local-bad-tool-json")
 @pytest.mark.parametrize(
     "body",
     [
@@ -185,7 +187,7 @@ def test_a_broken_tool_call_of_a_local_model_is_not_retried(body: Json) -> None:
     assert "tools" in problem.hint
 
 
-@pytest.mark.trap(7)
+@pytest.mark.behaviour("provider-errors-show-status-and-body")
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -217,10 +219,10 @@ def test_the_message_shows_status_and_error_but_no_html(
     assert refused(400, body).message == message
 
 
-@pytest.mark.trap(7)
+@pytest.mark.behaviour("provider-errors-show-status-and-body")
 def test_a_long_error_is_cut() -> None:
-    assert refused(400, "x" * 5000).message == f"400: {'x' * MOST_SHOWN}…"
-    assert len(refused(400, openai("y" * 5000)).message) < MOST_SHOWN + 10
+    assert refused(400, "x" * 5000).message == f"400: {'x' * MAX_SHOWN}…"
+    assert len(refused(400, openai("y" * 5000)).message) < MAX_SHOWN + 10
 
 
 def test_an_error_that_was_cut_off_is_read_as_far_as_it_goes() -> None:

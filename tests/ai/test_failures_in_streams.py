@@ -36,7 +36,7 @@ from pi.testing.fakes import FakeClock
 from tests.ai.refusals import anthropic, openai, refused, wait
 
 
-@pytest.mark.trap(6, 12)
+@pytest.mark.behaviour("error-inside-a-200-stream", "transient-network-failures")
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
@@ -102,7 +102,7 @@ def test_a_status_that_the_wire_knows_decides() -> None:
     assert type(from_error_object({"message": "x"}, status=503)) is ProviderUnavailable
 
 
-@pytest.mark.trap(12)
+@pytest.mark.behaviour("transient-network-failures")
 @pytest.mark.parametrize(
     "problem",
     [
@@ -143,7 +143,7 @@ def test_what_stays_wrong_is_not_retried_and_says_what_to_do(
     assert error.hint == problem.hint or not problem.hint
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     ("body", "kind", "part"),
     [

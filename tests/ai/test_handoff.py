@@ -40,7 +40,7 @@ def missing(id: str) -> ToolResultMessage:
     return replace(result(id, NO_RESULT), is_error=True)
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> None:
     foreign = said(
         Thinking(thinking="deep", thinking_signature="s"),
@@ -57,7 +57,7 @@ def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> 
     )
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_own_thinking_is_replayed_to_the_letter() -> None:
     own = said(
         Thinking(thinking="deep", thinking_signature="s"),
@@ -76,7 +76,7 @@ def test_answers_that_failed_or_were_aborted_are_left_out() -> None:
     assert prepare(messages, MODEL, same_id) == (a, b)
 
 
-@pytest.mark.trap(31)
+@pytest.mark.behaviour("calls-and-results-are-paired")
 def test_every_call_has_one_result_and_every_result_a_call() -> None:
     asking = said(call("1"), call("2"))
     between = UserMessage(content="typed meanwhile")
@@ -85,14 +85,14 @@ def test_every_call_has_one_result_and_every_result_a_call() -> None:
     assert prepare(messages, MODEL, same_id) == (asking, result("1"), missing("2"), between)
 
 
-@pytest.mark.trap(30)
+@pytest.mark.behaviour("nameless-tool-call-is-dropped")
 def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
     messages = (said(Text(text="t"), call("1", name="")), result("1"))
 
     assert prepare(messages, MODEL, same_id) == (said(Text(text="t")),)
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_are_rewritten_on_calls_and_results_alike() -> None:
     messages = (said(call("a|b")), result("a|b"))
 
@@ -101,7 +101,7 @@ def test_ids_are_rewritten_on_calls_and_results_alike() -> None:
     assert prepared == (said(call("a_b")), result("a_b"))
 
 
-def test_an_id_that_was_used_twice_is_told_apart() -> None:
+def test_an_id_that_was_used_twice_becomes_unique() -> None:
     messages = (
         said(call("x")),
         result("x", "one"),
@@ -117,7 +117,7 @@ def test_an_id_that_was_used_twice_is_told_apart() -> None:
     )
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_images_become_a_note_for_a_model_that_cannot_see() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     blind = replace(MODEL, input=("text",))
@@ -165,16 +165,16 @@ def test_any_history_comes_out_valid_and_a_second_pass_changes_nothing(
     assert prepare(prepared, MODEL, same_id) == prepared
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 @given(st.text(max_size=90))
 def test_a_plain_id_has_the_alphabet_and_the_length_that_all_wires_take(identifier: str) -> None:
     assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, said()))
 
 
-@pytest.mark.trap(27)
-def test_ids_are_told_apart_within_their_length() -> None:
+@pytest.mark.behaviour("tool-call-ids-are-valid")
+def test_ids_become_unique_within_their_length() -> None:
     taken: set[str] = set()
 
-    given = [unique_id(wanted, taken) for wanted in ("", "", "a", "a", "x" * 64, "x" * 64)]
+    given = [unique_id(identifier, taken) for identifier in ("", "", "a", "a", "x" * 64, "x" * 64)]
 
     assert given == ["call", "call_2", "a", "a_2", "x" * 64, "x" * 62 + "_2"]

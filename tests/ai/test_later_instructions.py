@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import SystemMessage
-from pi.ai.transcript import told
+from pi.ai.transcript import render_update
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from pi.ai.transcript import told
 def test_what_is_new_is_said_and_what_is_gone_is_called_so(
     message: SystemMessage, text: str
 ) -> None:
-    assert told(message) == text
+    assert render_update(message) == text

@@ -59,16 +59,16 @@ async def test_a_request_goes_to_the_provider_that_owns_the_model() -> None:
     assert idle.requests == []
 
 
-def test_reading_gives_what_is_known_without_waiting() -> None:
+def test_lookups_return_what_is_known_without_waiting() -> None:
     models = collection(FauxProvider())
 
     assert models.get_models() == models.get_models("faux") == (FAUX_MODEL,)
     assert models.get_model("faux", "faux") == FAUX_MODEL
     assert models.get_model("faux", "nope") is None
-    assert models.get_models("nobody") == ()
+    assert models.get_models("unknown") == ()
     assert models.get_providers() == (FAUX,)
     assert models.is_available("faux")
-    assert not models.is_available("nobody")
+    assert not models.is_available("unknown")
 
 
 def test_providers_come_and_go() -> None:
@@ -93,7 +93,7 @@ def test_providers_can_be_taken_from_another_collection_with_its_credentials() -
 
     models.adopt(collection(new), ["added"])
     assert models.get_provider("added") is None
-    assert models.get_provider("faux") is not None, "nobody spoke of it"
+    assert models.get_provider("faux") is not None, "it was not named"
 
 
 def test_a_provider_that_was_registered_stays_when_its_place_is_given_to_another() -> None:

@@ -18,7 +18,7 @@ def test_an_object_is_sent_as_it_is() -> None:
     assert object_schema({}) == {"type": "object", "properties": {}}
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 def test_alternatives_at_the_top_become_one_object() -> None:
     schema = {
         "description": "either",
@@ -39,7 +39,7 @@ def test_alternatives_at_the_top_become_one_object() -> None:
     }
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
 def test_any_schema_comes_out_as_an_object(schema: Json) -> None:
     made = object_schema(schema)

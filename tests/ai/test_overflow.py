@@ -73,14 +73,14 @@ NOT_MEANT = {
 }
 
 
-@pytest.mark.trap(10)
+@pytest.mark.behaviour("overflow-texts-are-recognised")
 @pytest.mark.parametrize("text", SAID.values(), ids=SAID.keys())
 def test_a_full_window_is_recognised_in_every_providers_words(text: str) -> None:
     assert is_overflow(text)
     assert is_overflow(text.upper())
 
 
-@pytest.mark.trap(8, 9)
+@pytest.mark.behaviour("rate-limit-is-not-overflow", "413-is-not-always-overflow")
 @pytest.mark.parametrize("text", NOT_MEANT.values(), ids=NOT_MEANT.keys())
 def test_limits_per_time_and_limits_of_bytes_are_no_overflow(text: str) -> None:
     assert not is_overflow(text)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.json_text import LARGEST_MENDED, MOST_VALUES, parse_arguments, parse_partial, why_refused
+from pi.ai.json_text import LARGEST_MENDED, MAX_VALUES, parse_arguments, parse_partial, why_refused
 
 objects = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=5),
@@ -16,7 +16,7 @@ objects = st.dictionaries(
 )
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     ("text", "arguments"),
     [
@@ -35,7 +35,7 @@ def test_arguments_are_understood_however_they_were_encoded(
     assert parse_arguments(text) == arguments
 
 
-@pytest.mark.trap(47)
+@pytest.mark.behaviour("anthropic-bad-tool-json")
 def test_slips_inside_strings_are_mended() -> None:
     assert parse_arguments('{"a":"one\ntwo\t\\d"}') == {"a": "one\ntwo\t\\d"}
     assert parse_arguments('{"a":"\\u12"}') == {"a": "\\u12"}
@@ -83,7 +83,7 @@ def test_a_long_string_without_an_end_is_parsed_in_linear_time_and_memory(rest: 
 
 
 def test_arguments_with_too_many_values_are_refused_with_the_limit() -> None:
-    text = '{"a":[[]' + ",[]" * MOST_VALUES + "]}"
+    text = '{"a":[[]' + ",[]" * MAX_VALUES + "]}"
 
     assert parse_arguments(text) is None
     assert parse_partial(text) == {}
@@ -92,7 +92,7 @@ def test_arguments_with_too_many_values_are_refused_with_the_limit() -> None:
 
 
 def test_commas_of_a_long_text_are_no_values() -> None:
-    content = "a,b[{" * MOST_VALUES
+    content = "a,b[{" * MAX_VALUES
 
     assert parse_arguments(json.dumps({"content": content, "path": "x"})) == {
         "content": content,

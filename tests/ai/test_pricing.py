@@ -32,7 +32,7 @@ def test_tokens_are_priced_per_million_and_added_up() -> None:
     )
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 def test_cost_follows_cache_time_tier_service_and_the_servers_own_bill() -> None:
     an_hour = Usage(cache_write=300, cache_write_1h=200)
     assert priced(an_hour, PRICES).cost.cache_write == pytest.approx((100 * 1.25 + 200 * 2) / 1e6)
@@ -46,7 +46,7 @@ def test_cost_follows_cache_time_tier_service_and_the_servers_own_bill() -> None
     assert priced(Usage(input=100), PRICES, charged=0.25).cost.total == 0.25
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @given(
     st.builds(
         Usage,

@@ -10,11 +10,11 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire_support.repairs import (
-    MOST_TOOLS,
+    MAX_DROPPED_TOOLS,
     NO_REPAIRS,
     Repairs,
-    ask_with_repairs,
     repair_note,
+    send_with_repairs,
 )
 from pi.testing.fakes import FakeClock
 
@@ -33,7 +33,7 @@ class Asked:
         self._repairs: Sequence[Repairs | None] = repairs
 
     async def ask(self) -> None:
-        await ask_with_repairs(
+        await send_with_repairs(
             Call(model=MODEL, messages=(), options=StreamOptions(on_payload=self._agree)),
             self.builder,
             FakeClock(now_ms=7),
@@ -97,7 +97,7 @@ async def test_tools_are_not_given_up_for_ever() -> None:
         await asked.ask()
 
     assert [len(payload["without"].tools) for payload in asked.delivered] == [
-        *range(MOST_TOOLS + 1)
+        *range(MAX_DROPPED_TOOLS + 1)
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.request import Access, Call, StreamOptions, ToolChoice, possible_choice
+from pi.ai.request import Access, Call, StreamOptions, ToolChoice, valid_tool_choice
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", base_url="https://x.test/v1/", max_tokens=10)
@@ -32,8 +32,8 @@ def test_the_callers_sampling_parameters_win_over_the_models() -> None:
     ).sampling == {"top_p": 0.5, "top_k": 2}
 
 
-def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
-    wanted, unwanted = (
+def test_no_session_is_sent_if_caching_is_off() -> None:
+    with_cache, without_cache = (
         Call(
             model=MODEL,
             messages=(),
@@ -42,13 +42,13 @@ def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
         for retention in ("short", "none")
     )
 
-    assert (wanted.cached_session, unwanted.cached_session) == ("S", None)
+    assert (with_cache.cached_session, without_cache.cached_session) == ("S", None)
 
 
 PEEK: Json = {"type": "tool", "name": "peek"}
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @pytest.mark.parametrize(
     ("choice", "possible"),
     [
@@ -64,5 +64,5 @@ PEEK: Json = {"type": "tool", "name": "peek"}
 def test_a_choice_is_made_unless_it_forces_an_absent_tool(
     choice: ToolChoice | None, possible: ToolChoice | None
 ) -> None:
-    assert possible_choice(choice, ("peek",)) == possible
-    assert possible_choice(choice, ()) is None
+    assert valid_tool_choice(choice, ("peek",)) == possible
+    assert valid_tool_choice(choice, ()) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.failures.retry_after import asked_wait, retry_after
+from pi.ai.failures.retry_after import requested_delay, retry_after
 from pi.ai.http.request import Headers
 from pi.ai.messages import Json
 
@@ -15,7 +15,7 @@ NOW = 1_767_323_045_000
 """2026-01-02T03:04:05Z"""
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -62,7 +62,7 @@ def test_headers_say_when_to_come_back(headers: dict[str, str], seconds: float |
     assert retry_after(Headers(headers.items()), "", NOW) == seconds
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @pytest.mark.parametrize(
     ("error", "seconds"),
     [
@@ -122,10 +122,10 @@ def test_a_relative_header_beats_a_stamp_in_the_text() -> None:
     assert retry_after(headers, "Your limit will reset at 2026-01-02 23:00:00", NOW) == 997.0
 
 
-def test_the_state_of_a_limit_is_not_a_wish_of_the_server() -> None:
+def test_the_state_of_a_limit_is_not_a_delay_requested_by_the_server() -> None:
     headers = Headers([("x-ratelimit-reset-requests", "24h")])
 
-    assert asked_wait(headers, "", NOW) is None
+    assert requested_delay(headers, "", NOW) is None
     assert retry_after(headers, "", NOW) == 86_400.0
 
 
@@ -149,7 +149,7 @@ ERRORS = ODD | st.dictionaries(
 )
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @given(st.lists(st.tuples(NAMES, ODD)), ERRORS, st.none() | st.integers(0, 10**13))
 def test_whatever_a_server_says_the_wait_is_a_number_or_unknown(
     pairs: list[tuple[str, str]], error: Any, now_ms: int | None

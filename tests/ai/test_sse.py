@@ -23,7 +23,7 @@ def test_plain_and_named_events_are_read() -> None:
     assert read(body) == [("", b"{}"), ("ping", b"1")]
 
 
-@pytest.mark.trap(3)
+@pytest.mark.behaviour("sse-reader-is-lenient")
 def test_odd_line_ends_and_a_missing_last_blank_line_are_accepted() -> None:
     assert read(b"event: a\r\ndata: 1\r", b"\n\r\ndata: 2\r\rdata: [DONE]") == [
         ("a", b"1"),
@@ -73,7 +73,7 @@ def test_an_event_is_given_as_soon_as_its_blank_line_is_there(line_end: bytes) -
     assert reader.feed(line_end) == [("a", b"1")]
 
 
-@pytest.mark.trap(3)
+@pytest.mark.behaviour("sse-reader-is-lenient")
 def test_a_proxy_that_ends_its_lines_otherwise_delays_nothing() -> None:
     reader = SseReader()
 

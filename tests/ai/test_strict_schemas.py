@@ -164,16 +164,16 @@ def test_a_schema_without_end_has_no_strict_schema() -> None:
 # All schemas of a request ------------------------------------------------------------------------
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_all_tools_are_strict_or_none() -> None:
     strict = closed("path", path=PATH)
-    wishes = (tool("a"), tool("b", "require"))
+    tools = (tool("a"), tool("b", "require"))
 
-    assert strict_schemas(wishes, OPENAI) == {"a": strict, "b": strict}
+    assert strict_schemas(tools, OPENAI) == {"a": strict, "b": strict}
     assert strict_schemas((), OPENAI) == {}
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize(
     "other",
     [

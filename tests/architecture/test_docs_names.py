@@ -70,17 +70,17 @@ def test_every_setting_exists() -> None:
     assert [found for found in used if found[0] not in known and not found[0].endswith(FILES)] == []
 
 
-def test_whatever_embedders_are_told_of_sessions_exists() -> None:
+def test_every_documented_session_member_exists() -> None:
     page = (ROOT / "docs" / "how-to" / "embed-pi.md").read_text(encoding="utf-8")
     _, _, table = page.partition("| `prompt(text, images)` |")
     table, _, parts = table.partition("\n\n")
     cells = re.findall(r"(?m)^\|([^|]*)\|", table)
-    told = re.findall(r"`(\w+)", "".join(cells)) + re.findall(r"`session\.(\w+)`", parts)
+    documented = re.findall(r"`(\w+)", "".join(cells)) + re.findall(r"`session\.(\w+)`", parts)
     made_with_it = signature(RunningSession).parameters
 
-    assert "export" in told
+    assert "export" in documented
     assert [
-        name for name in told if not hasattr(AgentSession, name) and name not in made_with_it
+        name for name in documented if not hasattr(AgentSession, name) and name not in made_with_it
     ] == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,19 +13,11 @@ from tests.architecture.test_docs_run import PAGES, program
 from tests.conftest import ROOT
 
 PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
-ALLOWED = {
-    # The engine is used without pi, as a library of its own.
-    "add-a-status-line.md": {
-        "pi.batteries.status_engine.config",
-        "pi.batteries.status_engine.engine",
-        "pi.batteries.status_engine.items",
-    },
-}
 
 
 def sources() -> Iterator[tuple[Path, str]]:
-    """Every page with code in it, and every example."""
-    for page in PAGES:
+    """The README, every page with code in it, and every example."""
+    for page in (ROOT / "README.md", *PAGES):
         if (code := program(page.read_text(encoding="utf-8"))).strip():
             yield page, code
     for example in sorted((ROOT / "examples").rglob("*.py")):
@@ -45,4 +38,11 @@ def imported(code: str) -> Iterator[str]:
 def test_only_public_packages_are_imported(path: Path, code: str) -> None:
     ours = {name for name in imported(code) if name.partition(".")[0] == "pi"}
 
-    assert ours - PUBLIC - ALLOWED.get(path.name, set()) == set()
+    assert ours - PUBLIC == set()
+
+
+@pytest.mark.parametrize("package", ["pi.agent", "pi.extension", "pi.sdk"])
+def test_authors_of_tools_find_what_they_need_in_one_place(package: str) -> None:
+    module = import_module(package)
+
+    assert {"Meta", "Record", "ToolResult", "make_tool", "tool"} <= set(module.__all__)

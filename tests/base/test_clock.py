@@ -21,7 +21,7 @@ def test_timestamps_are_iso_8601_in_utc_with_milliseconds(now_ms: int) -> None:
     assert round(parsed.timestamp() * 1000) == now_ms
 
 
-@pytest.mark.trap(94)
+@pytest.mark.behaviour("durations-are-monotonic")
 def test_durations_come_from_a_clock_that_never_runs_backwards() -> None:
     clock = SystemClock()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import DirectoryLock, FileLock, FileProblem, LockedByAnother
+from pi.base.files import DirectoryLock, FileAccessError, FileLock, FileLocked
 from pi.testing import FakeClock
 
 # Locks of our own files
@@ -20,7 +20,7 @@ from pi.testing import FakeClock
 def test_a_file_lock_keeps_others_out_until_it_is_given_back(tmp_path: Path) -> None:
     path = tmp_path / "lock"
 
-    with FileLock(path), pytest.raises(LockedByAnother) as caught, FileLock(path):
+    with FileLock(path), pytest.raises(FileLocked) as caught, FileLock(path):
         pass
     with FileLock(path, wait=1.0):
         pass
@@ -39,7 +39,7 @@ def test_a_file_lock_ends_with_its_process(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == b"held"
-        with pytest.raises(LockedByAnother), FileLock(path):
+        with pytest.raises(FileLocked), FileLock(path):
             pass
         holder.kill()
         holder.wait()
@@ -71,9 +71,9 @@ def test_a_lock_in_a_missing_directory_is_reported(tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "file"
     reason = f"{missing}: No such file or directory. Create its directory first."
 
-    with pytest.raises(FileProblem) as own, FileLock(missing):
+    with pytest.raises(FileAccessError) as own, FileLock(missing):
         pass
-    with pytest.raises(FileProblem) as shared, DirectoryLock(missing):
+    with pytest.raises(FileAccessError) as shared, DirectoryLock(missing):
         pass
 
     assert own.value.explain() == f"Cannot create the lock {reason}"
@@ -101,7 +101,7 @@ def test_a_directory_lock_says_who_is_in_the_way(tmp_path: Path) -> None:
 
     with (
         DirectoryLock(file, clock=clock),
-        pytest.raises(LockedByAnother) as caught,
+        pytest.raises(FileLocked) as caught,
         DirectoryLock(file, clock=clock, wait=0.01),
     ):
         pass
@@ -123,7 +123,7 @@ async def test_waiting_for_a_directory_lock_is_bounded(tmp_path: Path) -> None:
 
 
 async def refused(lock: DirectoryLock) -> None:
-    with pytest.raises(LockedByAnother):
+    with pytest.raises(FileLocked):
         async with lock:
             pass
 
@@ -150,12 +150,12 @@ async def test_a_stale_lock_is_taken_over_and_not_removed_by_its_late_holder(
     file = tmp_path / "file"
     turn = ExitStack()
 
-    late = turn.enter_context(DirectoryLock(file, clock=clock))  # which nobody refreshes
+    late = turn.enter_context(DirectoryLock(file, clock=clock))  # not refreshed
     await clock.advance(9)
     await refused(DirectoryLock(file, clock=clock, wait=0))
     await clock.advance(2)
     with DirectoryLock(file, clock=clock, wait=0) as taken:
-        with pytest.raises(LockedByAnother, match="was lost"):
+        with pytest.raises(FileLocked, match="was lost"):
             late.check()
         turn.close()
         taken.check()
@@ -172,7 +172,7 @@ async def test_a_holder_whose_lock_was_taken_stops_refreshing_it(tmp_path: Path)
         lock.mkdir()
         os.utime(lock, (1, 1))
         await clock.advance(20)
-        with pytest.raises(LockedByAnother):
+        with pytest.raises(FileLocked):
             held.check()
 
     assert lock.stat().st_mtime == 1
@@ -184,7 +184,7 @@ def test_a_stale_lock_that_cannot_be_removed_is_reported(tmp_path: Path) -> None
     (lock / "something").touch()
     os.utime(lock, (1, 1))
 
-    with pytest.raises(FileProblem) as caught, DirectoryLock(tmp_path / "file"):
+    with pytest.raises(FileAccessError) as caught, DirectoryLock(tmp_path / "file"):
         pass
 
     assert caught.value.message == f"Cannot take over the stale lock {lock}: Directory not empty."
@@ -261,7 +261,7 @@ def test_proper_lockfile_and_we_keep_each_other_out(tmp_path: Path, start_node: 
         refused = answer_of(node)
     with start_node(HOLD, file) as node:
         held = answer_of(node)
-        with pytest.raises(LockedByAnother), DirectoryLock(file, wait=0):
+        with pytest.raises(FileLocked), DirectoryLock(file, wait=0):
             pass
         node.communicate("release\n", timeout=20)
     with DirectoryLock(file, wait=0):
@@ -312,7 +312,7 @@ def test_no_change_is_lost_when_both_write_the_same_file(
     assert file.read_text() == "200"
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 def test_a_file_in_the_place_of_a_lock_is_set_aside(tmp_path: Path) -> None:
     damaged = tmp_path / "auth.json.lock"
     damaged.write_text("not a lock")

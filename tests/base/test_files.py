@@ -12,10 +12,10 @@ import pytest
 
 from pi.base.files import (
     DirectoryLock,
+    FileAccessError,
     FileLock,
-    FileProblem,
     expand_home,
-    may_never_end,
+    is_special_file,
     open_private,
     open_regular,
     private_directory,
@@ -35,7 +35,7 @@ def test_pipes_and_devices_may_never_end(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("pipe")
     names = ("file", "pipe", "link", "gone", ".", "/dev/null")
 
-    found = [may_never_end(tmp_path / name) for name in names]
+    found = [is_special_file(tmp_path / name) for name in names]
 
     assert found == [False, True, True, False, False, True]
 
@@ -57,7 +57,7 @@ def test_a_missing_file_reads_as_none_and_an_unreadable_one_is_named(tmp_path: P
 
     names = ("there", "not there", "there/below")
     assert [read_if_exists(tmp_path / name) for name in names] == [b"x\r\n", None, None]
-    with pytest.raises(FileProblem, match=rf"Cannot read {tmp_path}: Is a directory\."):
+    with pytest.raises(FileAccessError, match=rf"Cannot read {tmp_path}: Is a directory\."):
         read_if_exists(tmp_path)
 
 
@@ -77,9 +77,9 @@ def test_a_file_in_the_place_of_a_directory_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
 
-    with pytest.raises(FileProblem, match="as a directory: there is a file of that name"):
+    with pytest.raises(FileAccessError, match="as a directory: there is a file of that name"):
         private_directory(file)
-    with pytest.raises(FileProblem, match=r"Cannot create the directory .*: Not a directory\."):
+    with pytest.raises(FileAccessError, match=r"Cannot create the directory .*: Not a directory\."):
         private_directory(file / "below")
 
 
@@ -110,8 +110,8 @@ def test_a_new_file_is_private_unless_the_umask_is_to_decide(tmp_path: Path) -> 
 
 
 @posix
-@pytest.mark.trap(283)
-def test_a_later_write_keeps_the_mode_that_somebody_has_set(tmp_path: Path) -> None:
+@pytest.mark.behaviour("credential-files-are-private")
+def test_a_later_write_keeps_the_mode_that_the_user_has_set(tmp_path: Path) -> None:
     file = tmp_path / "auth.json"
     modes = []
     for mode in (0o400, 0o640, 0o4755):
@@ -124,7 +124,7 @@ def test_a_later_write_keeps_the_mode_that_somebody_has_set(tmp_path: Path) -> N
 
 
 @posix
-def test_nobody_else_may_write_a_private_file_that_was_open_to_them(tmp_path: Path) -> None:
+def test_group_and_others_lose_the_right_to_write_a_private_file(tmp_path: Path) -> None:
     private, of_user = tmp_path / "trust.json", tmp_path / "notes.txt"
     for file in (private, of_user):
         file.write_bytes(b"old")
@@ -147,7 +147,7 @@ def test_what_an_opener_creates_and_what_locks_are_private_under_any_umask(tmp_p
 
 
 @posix
-@pytest.mark.trap(283)
+@pytest.mark.behaviour("credential-files-are-private")
 def test_a_private_file_is_at_no_moment_open_to_others(tmp_path: Path) -> None:
     seen: set[int] = set()
 
@@ -199,7 +199,7 @@ def test_links_stay_links(tmp_path: Path) -> None:
 def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    with full_disk(1000), pytest.raises(FileProblem) as caught:
+    with full_disk(1000), pytest.raises(FileAccessError) as caught:
         replace_file(file, b"x" * 100_000)
 
     assert caught.value.message == f"Cannot write {file}: File too large."
@@ -210,7 +210,7 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     missing = tmp_path / "no directory" / "file"
     problems = []
     for path in (tmp_path, Path(os.devnull), missing):
-        with pytest.raises(FileProblem) as caught:
+        with pytest.raises(FileAccessError) as caught:
             replace_file(path, b"x")
         problems.append(caught.value.explain())
 
@@ -226,7 +226,7 @@ def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path
     loop, longest = tmp_path / "loop", tmp_path / ("n" * 255)
     loop.symlink_to(loop)
 
-    with pytest.raises(FileProblem, match="Too many levels of symbolic links"):
+    with pytest.raises(FileAccessError, match="Too many levels of symbolic links"):
         replace_file(loop, b"x")
     replace_file(longest, b"x")
 
@@ -234,14 +234,14 @@ def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path
 
 
 def test_an_unknown_users_home_is_a_clear_error() -> None:
-    with pytest.raises(FileProblem) as caught:
+    with pytest.raises(FileAccessError) as caught:
         expand_home("~no-such-user/sessions")
 
     assert caught.value.explain() == (
         "Cannot use the path ~no-such-user/sessions: there is no home directory for"
         " ~no-such-user. Write the whole path."
     )
-    with pytest.raises(FileProblem, match="it holds a zero byte"):
+    with pytest.raises(FileAccessError, match="it holds a zero byte"):
         expand_home("a\0b")
     assert expand_home("~no-such-user", strict=False) == Path("~no-such-user")
 
@@ -250,11 +250,11 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"x" * 1000)
 
-    assert read_regular(path, most=1000) == b"x" * 1000
+    assert read_regular(path, max_bytes=1000) == b"x" * 1000
     with pytest.raises(OSError, match="it is larger than 999 bytes"):
-        read_regular(path, most=999)
-    with pytest.raises(FileProblem, match=r"Cannot read .*f: it is larger than 999 bytes\."):
-        read_if_exists(path, most=999)
+        read_regular(path, max_bytes=999)
+    with pytest.raises(FileAccessError, match=r"Cannot read .*f: it is larger than 999 bytes\."):
+        read_if_exists(path, max_bytes=999)
     assert read_if_exists(tmp_path / "gone") is None
 
 
@@ -262,7 +262,7 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
 def test_a_file_that_says_it_is_empty_is_read_as_well() -> None:
     assert b"VmPeak" in read_regular(Path("/proc/self/status"))
     with pytest.raises(OSError, match="larger than 10 bytes"):
-        read_regular(Path("/proc/self/status"), most=10)
+        read_regular(Path("/proc/self/status"), max_bytes=10)
 
 
 @posix

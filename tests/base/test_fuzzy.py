@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.fuzzy import Match, did_you_mean, fuzzy_match, nearest, rank
+from pi.base.fuzzy import FuzzyMatch, did_you_mean, fuzzy_match, nearest, rank
 
 MODELS = ["claude-sonnet-4-5", "claude-opus-4-6", "gpt-5.2-codex", "gpt-5-mini", "gemini-3-pro"]
 FLAGS = ["--model", "--mode", "--continue", "--print", "--resume", "-c", "-p"]
@@ -67,7 +67,7 @@ def test_a_text_that_lacks_a_letter_in_order_does_not_match(query: str, text: st
 
 @pytest.mark.parametrize("query", ["", "  \t"])
 def test_an_empty_query_matches_everything_and_keeps_the_order(query: str) -> None:
-    assert fuzzy_match(query, "text") == Match(score=0, positions=())
+    assert fuzzy_match(query, "text") == FuzzyMatch(score=0, positions=())
     assert rank(query, ["b", "", "a"]) == ["b", "", "a"]
 
 

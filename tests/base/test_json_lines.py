@@ -45,7 +45,7 @@ def described(found: list[bytes | BadLine]) -> list[bytes | str]:
     return [str(line) if isinstance(line, BadLine) else line for line in found]
 
 
-@pytest.mark.trap(212)
+@pytest.mark.behaviour("records-split-on-lf")
 def test_lines_are_split_at_lf_only() -> None:
     line = encode_line(NOT_LINE_ENDS)
 
@@ -196,8 +196,8 @@ def test_a_bad_line_says_why_and_how_it_begins(line: bytes, reason: str, excerpt
 def test_any_bytes_are_a_value_or_a_bad_line(line: bytes) -> None:
     try:
         encode_line(decode_line(line))
-    except BadLine as problem:
-        assert len(problem.excerpt) <= 60
+    except BadLine as error:
+        assert len(error.excerpt) <= 60
 
 
 @pytest.mark.parametrize("depth", [1, 100, 20_000])

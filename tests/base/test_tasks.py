@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.base.tasks import Signal, TaskScope, awaited, finish_although_cancelled
+from pi.base.tasks import Notifier, TaskScope, finish_despite_cancel, maybe_await
 
 
 class Reports(list[tuple[str, str]]):
@@ -95,7 +95,7 @@ async def test_work_that_must_not_be_torn_ends_before_the_cancellation_is_raised
         await go_on.wait()
         saved.set()
 
-    saving = asyncio.create_task(finish_although_cancelled(save()))
+    saving = asyncio.create_task(finish_despite_cancel(save()))
     await asyncio.sleep(0)
     saving.cancel()
     await asyncio.sleep(0)
@@ -114,9 +114,9 @@ async def test_work_that_must_not_be_torn_gives_its_result_or_its_error() -> Non
     async def bad() -> int:
         raise ValueError("broken")
 
-    assert await finish_although_cancelled(good()) == 7
+    assert await finish_despite_cancel(good()) == 7
     with pytest.raises(ValueError, match="broken"):
-        await finish_although_cancelled(bad())
+        await finish_despite_cancel(bad())
 
 
 async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
@@ -135,17 +135,17 @@ async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
 
 
 async def test_a_signal_wakes_all_that_wait_and_none_that_come_later() -> None:
-    signal = Signal()
-    signal.tell()  # nobody waits
+    signal = Notifier()
+    signal.notify()  # without a waiter
     first = [asyncio.create_task(signal.wait()) for _ in range(2)]
     await asyncio.sleep(0)
 
-    signal.tell()
+    signal.notify()
     later = asyncio.create_task(signal.wait())
     await asyncio.gather(*first)
 
     assert not later.done()
-    signal.tell()
+    signal.notify()
     await later
 
 
@@ -153,4 +153,4 @@ async def test_what_a_function_gives_is_awaited_only_if_it_must_be() -> None:
     async def later() -> int:
         return 2
 
-    assert [await awaited(given) for given in (1, later())] == [1, 2]
+    assert [await maybe_await(given) for given in (1, later())] == [1, 2]

@@ -42,7 +42,7 @@ texts = st.lists(
 ).map("".join)
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize(
     "sequence",
     [
@@ -80,7 +80,7 @@ def test_a_control_sequence_disappears_with_its_payload(sequence: str) -> None:
     assert sanitise(f"before{sequence}漢字") == "before漢字"
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize("opening", ["\x1b]8;;http://x", "\x1bPq", "\x1b_G", "\x9d0;t"])
 def test_an_unterminated_string_hides_no_more_than_its_line(opening: str) -> None:
     assert sanitise(f"a{opening} lost\nkept") == "a\nkept"
@@ -108,7 +108,7 @@ def test_clean_text_is_returned_itself() -> None:
     assert StreamSanitiser().feed(text) is text
 
 
-def test_styles_survive_where_they_are_wanted() -> None:
+def test_styles_survive_in_sanitise_keeping_style() -> None:
     styled = "\x1b[1;38:5:9mred\x1b[m plain"
 
     assert sanitise_keeping_style(styled) == styled

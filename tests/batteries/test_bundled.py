@@ -20,12 +20,12 @@ FOLDER = Path(batteries.__path__[0])
 SOURCE = FOLDER.parents[1]
 PROJECT = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
 POINTS: dict[str, str] = PROJECT["project"]["entry-points"]["pi.extensions"]
-TELL = """\
+REPORTER = """\
 import json, sys
 
 def extension(pi):
     @pi.on("session_shutdown")
-    def tell(event, ctx):
+    def report(event, ctx):
         loaded = [name for name in sys.modules if name.startswith(("pi.batteries.", "pi.tui"))]
         sys.stderr.write(json.dumps(sorted(loaded)) + "\\n")
 """
@@ -50,7 +50,7 @@ def cli(tmp_path: Path) -> Iterator[Program]:
         yield program
 
 
-def test_each_says_when_it_is_wanted(tmp_path: Path) -> None:
+def test_each_manifest_has_activation_events(tmp_path: Path) -> None:
     found = installed(tmp_path, [str(install(tmp_path / "installed")), str(SOURCE)])
 
     assert {each.name: (each.rank, each.target) for each in found} == {
@@ -72,7 +72,7 @@ def test_every_folder_is_declared_and_has_a_manifest() -> None:
 
 @pytest.mark.parametrize("mode", ["text", "json", "rpc"])
 def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
-    path = cli.write("tell.py", TELL)
+    path = cli.write("reporter.py", REPORTER)
     words = ("--mode", mode, "--model", "mock/echo-3", "-e", str(path))
 
     ended = cli.run(*words) if mode == "rpc" else cli.run("-p", *words, "hello")
@@ -81,7 +81,7 @@ def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
 
 
 def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
-    path = cli.write("tell.py", TELL)
+    path = cli.write("reporter.py", REPORTER)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path), "--timebox", "turns:3", "hello")
 
     ended = cli.run(*words)
@@ -92,7 +92,7 @@ def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
 
 
 def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
-    path = cli.write("tell.py", TELL)
+    path = cli.write("reporter.py", REPORTER)
     asked = '{"id": "1", "type": "get_commands"}\n'
 
     ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", "-e", str(path), piped=asked)

@@ -26,7 +26,7 @@ def test_waiting_costs_wall_time_and_no_cpu() -> None:
     assert run.cpu < 0.3
 
 
-def test_peak_memory_is_that_of_the_child_and_not_of_whoever_measures() -> None:
+def test_peak_memory_is_that_of_the_child_and_not_of_the_measuring_process() -> None:
     ballast = bytearray(b"x") * 60_000_000
 
     small = measure([sys.executable, "-c", "pass"])
@@ -66,7 +66,7 @@ def test_a_hanging_child_is_killed_with_its_group_after_the_deadline(tmp_path: P
         assert held.read() == "up\n"
 
 
-def test_a_missing_program_is_told() -> None:
+def test_a_missing_program_is_reported() -> None:
     with pytest.raises(CannotMeasure, match="cannot start /no/such/program: No such file"):
         measure(["/no/such/program"])
 

@@ -16,7 +16,7 @@ ASKED = {"model": "echo-2", "stream": True, "messages": [{"role": "user", "conte
 CHAT = "/v1/chat/completions"
 
 
-def test_the_log_tells_when_a_request_came_and_its_answer_left(server: MockProcess) -> None:
+def test_the_log_records_when_a_request_came_and_its_answer_left(server: MockProcess) -> None:
     before = time.monotonic_ns()
     call(server.port, "POST", CHAT, ASKED)
 
@@ -101,8 +101,8 @@ def test_what_is_no_http_is_refused(server: MockProcess) -> None:
     assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
-@pytest.mark.parametrize("told", ["by its input", "by a request"])
-def test_the_process_ends_when_told(told: str) -> None:
+@pytest.mark.parametrize("way", ["by its input", "by a request"])
+def test_the_process_ends_when_asked(way: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "bench.mock_server"],
         cwd=ROOT,
@@ -112,7 +112,7 @@ def test_the_process_ends_when_told(told: str) -> None:
         assert process.stdin
         assert process.stdout
         port = int(process.stdout.readline())
-        if told == "by its input":
+        if way == "by its input":
             process.stdin.close()
         else:
             MockProcess(port).stop()

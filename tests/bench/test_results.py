@@ -69,5 +69,5 @@ def test_what_could_not_be_measured_stands_in_the_table() -> None:
     ]
 
 
-def test_a_target_over_the_floor_is_told_as_such() -> None:
+def test_a_target_over_the_floor_is_reported_as_such() -> None:
     assert describe(Target(above_floor=15), "ms") == "≤ floor + 15 ms"

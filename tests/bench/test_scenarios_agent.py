@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenario import told
+from bench.scenario import printed
 from bench.scenarios.agent import program
 from bench.trial import observe
 
@@ -12,11 +12,11 @@ from bench.trial import observe
 def test_every_delta_is_heard_with_the_ends_of_its_block(
     server: MockProcess, name: str, heard: int
 ) -> None:
-    assert told(observe(program(name, 100), server)) == heard
+    assert printed(observe(program(name, 100), server)) == heard
 
 
 @pytest.mark.parametrize("name", ["calls", "bare_calls"])
-def test_calls_tell_what_they_cost(server: MockProcess, name: str) -> None:
+def test_calls_report_what_they_cost(server: MockProcess, name: str) -> None:
     seen = observe(program(name, 20), server)
 
-    assert 0 < told(seen) <= seen.run.cpu * 1e3
+    assert 0 < printed(seen) <= seen.run.cpu * 1e3

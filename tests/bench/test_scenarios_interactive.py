@@ -4,32 +4,32 @@ import pytest
 
 from bench.mock_process import MockProcess
 from bench.protocols.script import words
-from bench.scenario import told
+from bench.scenario import printed
 from bench.scenarios.interactive import program
 from bench.trial import observe
 
 
-@pytest.mark.parametrize("whom", ["{port}", "bare"])
-def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, whom: str) -> None:
-    seen = observe(program("starting", whom).words, server)
+@pytest.mark.parametrize("target", ["{port}", "bare"])
+def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target: str) -> None:
+    seen = observe(program("starting", target).words, server)
 
-    frame, key, cpu = (told(seen, place) for place in range(3))
+    frame, key, cpu = (printed(seen, place) for place in range(3))
     assert 0 < frame < key
     assert cpu > 0
 
 
-def test_a_plain_answer_is_told_with_every_byte_that_was_written(server: MockProcess) -> None:
+def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: MockProcess) -> None:
     asked = "".join(words(500))
     written = len(f"\n{asked}↓\n".replace("\n", "\r\n").encode())  # the key is echoed, too
 
     seen = observe(program("answering", "plain", "500").words, server)
 
-    assert told(seen) > 0
-    assert told(seen, 1) == round(written / 1e3, 2)
-    assert told(seen, 2) == round(written / len(asked), 3)
+    assert printed(seen) > 0
+    assert printed(seen, 1) == round(written / 1e3, 2)
+    assert printed(seen, 2) == round(written / len(asked), 3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whom", ["{port}", "bare"])
-def test_every_key_has_its_echo(server: MockProcess, whom: str) -> None:
-    assert told(observe(program("typing", whom).words, server)) > 0
+@pytest.mark.parametrize("target", ["{port}", "bare"])
+def test_every_key_has_its_echo(server: MockProcess, target: str) -> None:
+    assert printed(observe(program("typing", target).words, server)) > 0

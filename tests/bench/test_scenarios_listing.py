@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenario import told
+from bench.scenario import printed
 from bench.scenarios.sessions import program
 from bench.trial import observe
 
 
 @pytest.mark.parametrize("name", ["listing", "bare_listing"])
 @pytest.mark.parametrize("before", [0, 1])
-def test_programs_tell_what_listing_costs(server: MockProcess, name: str, before: int) -> None:
+def test_programs_report_what_listing_costs(server: MockProcess, name: str, before: int) -> None:
     seen = observe(program(name, 60, before), server)
 
-    assert 0 < told(seen) <= seen.run.cpu * 1e3
+    assert 0 < printed(seen) <= seen.run.cpu * 1e3

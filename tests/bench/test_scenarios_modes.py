@@ -26,7 +26,7 @@ def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(
         ("bench/programs/modes/pi.sh", "PORT", "--model", "mock/echo-20", "-p", "hi"),
     ],
 )
-def test_the_first_request_is_told_with_what_it_took(
+def test_the_first_request_is_reported_with_what_it_took(
     command: tuple[str, ...], server: MockProcess
 ) -> None:
     cpu, wall = map(float, observe(arriving(*command).words, server).run.output.split())
@@ -48,16 +48,16 @@ def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> Non
         pi("--mode", "rpc", "--model", "mock/echo-1"),
     ],
 )
-def test_a_client_tells_times_and_memory(command: tuple[str, ...], server: MockProcess) -> None:
-    told = observe(client(*command).words, server).run.output.split()
-    first, cpu, prompt, memory = map(float, told)
+def test_a_client_reports_times_and_memory(command: tuple[str, ...], server: MockProcess) -> None:
+    words = observe(client(*command).words, server).run.output.split()
+    first, cpu, prompt, memory = map(float, words)
 
     assert first > prompt > 0
     assert cpu > 0
     assert memory > 1
 
 
-def test_json_mode_tells_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
+def test_json_mode_reports_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
     seen = observe(linear(2000).words, server)
 
     assert 0 < float(seen.run.output) <= seen.run.cpu * 1e3

@@ -31,14 +31,14 @@ def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
 def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program: str) -> None:
     seen = observe(wire.asked(program, "echo-3", "echo-2"), server)
 
-    told = [line.split()[0] for line in seen.run.output.decode().splitlines()]
-    assert told == [str(len("The quick brown")), str(len("The quick"))]
+    lengths = [line.split()[0] for line in seen.run.output.decode().splitlines()]
+    assert lengths == [str(len("The quick brown")), str(len("The quick"))]
     assert [exchange.status for exchange in seen.exchanges] == [200, 200]
 
 
 @every_wire
 @pytest.mark.slow
-def test_the_sdk_reads_the_same_answer_and_both_tell_when_it_began(
+def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(
     server: MockProcess, wire: Wire
 ) -> None:
     if not is_installed(wire.package):

@@ -3,23 +3,23 @@ from __future__ import annotations
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenario import told
+from bench.scenario import printed
 from bench.scenarios.sessions import program
 from bench.trial import observe
 
 
 @pytest.mark.parametrize("name", ["opening", "bare_opening"])
-def test_opening_tells_its_time_and_memory(server: MockProcess, name: str) -> None:
+def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> None:
     seen = observe(program(name, 50), server)
 
-    assert 0 < told(seen) <= seen.run.cpu * 1e3
-    assert 0 < told(seen, 1) < 20
+    assert 0 < printed(seen) <= seen.run.cpu * 1e3
+    assert 0 < printed(seen, 1) < 20
 
 
 @pytest.mark.parametrize(
     "words", [program("appending", 0), program("bare_appending"), program("context", 50)]
 )
-def test_the_others_tell_their_time(server: MockProcess, words: tuple[str, ...]) -> None:
+def test_the_others_report_their_time(server: MockProcess, words: tuple[str, ...]) -> None:
     seen = observe(words, server)
 
-    assert 0 < told(seen) <= seen.run.cpu * 1e3
+    assert 0 < printed(seen) <= seen.run.cpu * 1e3

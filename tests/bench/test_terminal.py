@@ -55,7 +55,7 @@ def test_what_was_written_before_the_keys_is_not_taken_for_their_effect() -> Non
 
 
 @pytest.mark.parametrize("program", ["cat", "yes"])
-def test_a_pattern_that_does_not_come_in_time_is_told(program: str) -> None:
+def test_a_pattern_that_does_not_come_in_time_is_reported(program: str) -> None:
     with (
         terminal([program]) as screen,
         pytest.raises(CannotMeasure, match=r"b'never' did not appear within 0\.1 s"),
@@ -64,7 +64,7 @@ def test_a_pattern_that_does_not_come_in_time_is_told(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", ["cat", "yes"])
-def test_a_program_that_does_not_end_in_time_is_told(program: str) -> None:
+def test_a_program_that_does_not_end_in_time_is_reported(program: str) -> None:
     with (
         terminal([program]) as screen,
         pytest.raises(CannotMeasure, match=r"the program did not end within 0\.1 s"),
@@ -72,7 +72,7 @@ def test_a_program_that_does_not_end_in_time_is_told(program: str) -> None:
         screen.finish(within=0.1)
 
 
-def test_a_program_that_ends_before_the_pattern_is_told() -> None:
+def test_a_program_that_ends_before_the_pattern_is_reported() -> None:
     with (
         terminal([sys.executable, "-c", "print('bye')"]) as screen,
         pytest.raises(CannotMeasure, match=r"b'never' never appeared; last: b'bye\\r\\n'"),
@@ -80,8 +80,8 @@ def test_a_program_that_ends_before_the_pattern_is_told() -> None:
         screen.wait_for(b"never", within=10)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc tells it")
-def test_what_a_program_uses_is_told_while_it_runs() -> None:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc has it")
+def test_what_a_program_uses_is_reported_while_it_runs() -> None:
     program = "while True: print(input() and sum(range(10_000_000)))"
     with terminal([sys.executable, "-c", program]) as screen:
         before = screen.cpu()

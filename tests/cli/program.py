@@ -73,7 +73,7 @@ class Program:
         self.write("settings.json", '{"retry": {"enabled": false}}')
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        """The process, with pipes on all three sides unless told otherwise."""
+        """The process, with pipes on all three sides unless reported otherwise."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         usual: dict[str, Any] = {"cwd": self.cwd, "env": self.variables, **pipes}
         return subprocess.Popen([sys.executable, "-m", "pi", *words], **(usual | options))
@@ -96,7 +96,7 @@ class Program:
 
 
 def known(folder: Path) -> Program:
-    """The program of somebody who was welcomed before, and has no model."""
+    """The program of a user who was welcomed before, and has no model."""
     cli = Program.below(folder)
     cli.write("settings.json", json.dumps({"lastChangelogVersion": __version__}))
     return cli

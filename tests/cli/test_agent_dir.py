@@ -16,5 +16,5 @@ from pi.cli.agent_dir import agent_directory
         {},
     ],
 )
-def test_it_is_where_everybody_else_says(environ: dict[str, str]) -> None:
+def test_it_is_where_all_others_says(environ: dict[str, str]) -> None:
     assert agent_directory(environ) == factory.agent_directory(environ)

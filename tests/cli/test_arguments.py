@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.cli.arguments import Arguments, BadArguments, parse_arguments, parse_words
+from pi.cli.arguments import Arguments, UsageError, parse_arguments, parse_words
 from pi.cli.options import FLAGS, Flag, find_command, switch
 
 
 def refused(*words: str) -> tuple[str, str]:
-    with pytest.raises(BadArguments) as caught:
+    with pytest.raises(UsageError) as caught:
         parse_arguments(words, ())
     return caught.value.message, caught.value.hint
 
@@ -54,35 +54,35 @@ def test_a_value_may_follow_an_equals_sign(flag: Flag) -> None:
 
 
 def test_an_equals_sign_gives_the_value_although_it_looks_like_something_else() -> None:
-    told = parse_arguments(["--list-models=@x", "--resume=-y", "--export=in", "out", "words"])
+    reported = parse_arguments(["--list-models=@x", "--resume=-y", "--export=in", "out", "words"])
 
-    assert (told.text("list_models"), told.text("resume")) == ("@x", "-y")
-    assert (told.texts("export"), told.messages) == (("in", "out"), ("words",))
+    assert (reported.text("list_models"), reported.text("resume")) == ("@x", "-y")
+    assert (reported.texts("export"), reported.messages) == (("in", "out"), ("words",))
 
 
 def test_options_of_a_command_take_an_equals_sign_too() -> None:
     found = find_command("auth")
     assert found is not None
 
-    told = parse_words(["check", "--provider=openai"], found.flags)
+    reported = parse_words(["check", "--provider=openai"], found.flags)
 
-    assert (told.text("provider"), told.messages) == ("openai", ("check",))
+    assert (reported.text("provider"), reported.messages) == ("openai", ("check",))
 
 
 def test_a_value_may_begin_with_a_dash() -> None:
     assert parse_arguments(["--name", "-x"]).text("name") == "-x"
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize("prompt", ["- a", "---\na: b", "-", "-1", "--not an option", "---"])
 def test_what_is_no_option_is_a_prompt(prompt: str) -> None:
     assert parse_arguments([prompt]).messages == (prompt,)
 
 
 def test_behind_two_dashes_are_messages_and_files() -> None:
-    told = parse_arguments(["--", "--model", "@f", "--"])
+    reported = parse_arguments(["--", "--model", "@f", "--"])
 
-    assert (told.messages, told.files, told.options) == (("--model", "--"), ("f",), {})
+    assert (reported.messages, reported.files, reported.options) == (("--model", "--"), ("f",), {})
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_behind_two_dashes_are_messages_and_files() -> None:
         (
             ["--offline=1"],
             "--offline takes no value, but '1' was given",
-            "Write --offline alone, or leave it out.",
+            "Use --offline without a value.",
         ),
         (
             ["-p=hello"],
             "-p takes no value, but 'hello' was given",
-            "Write -p alone, or leave it out.",
+            "Use -p without a value.",
         ),
         (["--name="], "--name requires a non-empty value", ""),
         (["--model"], "--model requires a value", "--model <pattern>"),
@@ -129,21 +129,21 @@ def test_what_cannot_be_understood_is_an_error(words: list[str], message: str, h
     assert refused(*words) == (message, hint)
 
 
-def test_who_asks_for_help_is_not_told_what_is_wrong() -> None:
+def test_help_is_shown_despite_invalid_options() -> None:
     assert parse_arguments(["--mode", "x", "--help"]).switch("help")
 
 
 def test_in_a_command_an_at_sign_is_just_a_letter() -> None:
-    told = parse_words(["@x", "--all"], [switch("--all", "everything")], command="sessions")
+    reported = parse_words(["@x", "--all"], [switch("--all", "everything")], command="sessions")
 
-    assert told == Arguments(command="sessions", options={"all": True}, messages=("@x",))
+    assert reported == Arguments(command="sessions", options={"all": True}, messages=("@x",))
 
 
 @given(st.lists(st.text(max_size=8) | st.sampled_from([flag.name for flag in FLAGS])))
 def test_any_words_are_understood_or_refused(words: list[str]) -> None:
     try:
-        told = parse_arguments(words)
-    except BadArguments as problem:
+        reported = parse_arguments(words)
+    except UsageError as problem:
         assert problem.message
     else:
-        assert set(told.messages) | {f"@{name}" for name in told.files} <= set(words)
+        assert set(reported.messages) | {f"@{name}" for name in reported.files} <= set(words)

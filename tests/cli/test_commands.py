@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from pi.cli.options import COMMANDS, Command, find_command
+from pi.cli.options import COMMANDS, SubcommandRow, find_command
 
 COMPAT = {"install", "remove", "uninstall", "update", "list", "config", "auth"}
 
@@ -14,7 +14,7 @@ def test_every_command_of_the_original_is_there() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_command_has_a_module_that_runs_it(command: Command) -> None:
+def test_every_command_has_a_module_that_runs_it(command: SubcommandRow) -> None:
     module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
 
     assert callable(module.run)

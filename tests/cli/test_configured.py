@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import host_here, session_dir_here, trusted_here
-from pi.coding.runtime.machine import Host, settings_here
+from pi.cli.command_context import is_trusted, local_machine, session_dir_here
+from pi.coding.runtime.machine import Machine, settings_here
 
 
-def project(tmp_path: Path, *, trusted: bool) -> tuple[Host, Path]:
-    host, cwd = Host.of({"HOME": str(tmp_path)}), tmp_path / "work"
+def project(tmp_path: Path, *, trusted: bool) -> tuple[Machine, Path]:
+    host, cwd = Machine.from_environ({"HOME": str(tmp_path)}), tmp_path / "work"
     (cwd / ".pi").mkdir(parents=True)
     (cwd / ".pi" / "settings.json").write_text('{"sessionDir": "theirs"}')
     host.agent_dir.mkdir(parents=True)
@@ -30,15 +30,15 @@ def test_a_project_speaks_only_if_it_is_trusted(tmp_path: Path) -> None:
 
 def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -> None:
     _, cwd = project(tmp_path, trusted=True)
-    host = Host.of({"HOME": str(tmp_path), "PI_CODING_AGENT_SESSION_DIR": "/variable"})
+    host = Machine.from_environ({"HOME": str(tmp_path), "PI_CODING_AGENT_SESSION_DIR": "/variable"})
     flag = Arguments(options={"session_dir": "flag"})
 
     assert session_dir_here(flag, host, cwd) == cwd / "flag"
     assert session_dir_here(Arguments(), host, cwd) == Path("/variable")
 
 
-def test_nobody_names_one(tmp_path: Path) -> None:
-    host = Host.of({"HOME": str(tmp_path)})
+def test_without_a_setting_there_is_none(tmp_path: Path) -> None:
+    host = Machine.from_environ({"HOME": str(tmp_path)})
 
     assert session_dir_here(Arguments(), host, tmp_path) is None
 
@@ -53,7 +53,7 @@ def test_variables_of_a_project_count_where_it_is_trusted(
     host, cwd = project(tmp_path, trusted=trusted)
     (cwd / ".env").write_text("GROQ_API_KEY=theirs\nHOME=/elsewhere\n")
 
-    here = host_here(host.environ, cwd, report=pytest.fail, approve=approve)
+    here = local_machine(host.environ, cwd, report=pytest.fail, approve=approve)
 
     assert (here.environ.get("GROQ_API_KEY"), here.home) == (key, host.home)
     assert ("GROQ_API_KEY" in here.from_dotenv) == (key is not None)
@@ -63,4 +63,4 @@ def test_who_always_trusts_has_decided(tmp_path: Path) -> None:
     host, cwd = project(tmp_path, trusted=False)
     (host.agent_dir / "settings.json").write_text('{"defaultProjectTrust": "always"}')
 
-    assert (trusted_here(host, cwd), trusted_here(host, tmp_path)) == (False, True)
+    assert (is_trusted(host, cwd), is_trusted(host, tmp_path)) == (False, True)

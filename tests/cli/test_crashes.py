@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.config_values import remember_used
-from pi.cli.crashes import keep_crash
+from pi.cli.crashes import log_crash
 
 
 def test_where_there_can_be_no_log_nothing_is_promised(
@@ -15,7 +15,7 @@ def test_where_there_can_be_no_log_nothing_is_promised(
     (tmp_path / "pi.log").mkdir()
 
     with pytest.raises(OSError, match=r"pi\.log"):
-        keep_crash(ValueError(), {"PI_CODING_AGENT_DIR": str(tmp_path)})
+        log_crash(ValueError(), {"PI_CODING_AGENT_DIR": str(tmp_path)})
 
     assert capsys.readouterr() == ("", "")
 
@@ -25,7 +25,7 @@ def test_an_error_is_kept_with_its_place_and_without_secrets(tmp_path: Path) -> 
     try:
         raise ValueError("the key correct horse is bad")
     except ValueError as problem:
-        path = keep_crash(problem, environ)
+        path = log_crash(problem, environ)
 
     text = path.read_text()
     assert path == tmp_path / "pi.log"
@@ -42,6 +42,6 @@ def test_secrets_of_files_and_those_that_were_used_are_masked_too(tmp_path: Path
     try:
         raise ValueError("of the store, of a command, of a header")
     except ValueError as problem:
-        path = keep_crash(problem, environ)
+        path = log_crash(problem, environ)
 
     assert "ValueError: [redacted], [redacted], [redacted]" in path.read_text()

@@ -6,12 +6,12 @@ import pytest
 
 from pi.ai.auth.resolve import how_to_get
 from pi.ai.providers.rows import BUILT_IN
-from pi.cli.credentials import Check, Credentials, NoCredentials, NoTarget
+from pi.cli.credentials import Check, Credentials, MissingTarget, NoCredentials
 from pi.coding.models.starting import UnknownModel
 
 
-def credentials(tmp_path: Path, told: list[str] | None = None, **environ: str) -> Credentials:
-    heard: list[str] = [] if told is None else told
+def credentials(tmp_path: Path, reported: list[str] | None = None, **environ: str) -> Credentials:
+    heard: list[str] = [] if reported is None else reported
     return Credentials.of({"HOME": str(tmp_path), **environ}, report=heard.append)
 
 
@@ -20,7 +20,7 @@ def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:
 
     assert here.target("anything", None) == "anything"
     assert here.target(None, "demo/tour") == "demo"
-    with pytest.raises(NoTarget):
+    with pytest.raises(MissingTarget):
         here.target(None, None)
     with pytest.raises(UnknownModel):
         here.target(None, "no such model")
@@ -43,23 +43,23 @@ async def test_a_key_of_ones_own_models_counts(tmp_path: Path) -> None:
     await here.close()
 
 
-async def test_what_is_wrong_with_models_is_told_once(tmp_path: Path) -> None:
+async def test_what_is_wrong_with_models_is_reported_once(tmp_path: Path) -> None:
     folder = tmp_path / ".pi" / "agent"
     folder.mkdir(parents=True)
     (folder / "models.json").write_text("{nope")
-    told: list[str] = []
+    reported: list[str] = []
 
-    await credentials(tmp_path, told).close()
+    await credentials(tmp_path, reported).close()
 
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 async def test_who_is_not_there_has_no_credentials(tmp_path: Path) -> None:
-    with pytest.raises(NoCredentials, match='There is no provider "nobody"'):
-        await credentials(tmp_path).resolved("nobody")
+    with pytest.raises(NoCredentials, match='Unknown provider "unknown"'):
+        await credentials(tmp_path).resolved("unknown")
 
 
 def test_the_way_to_credentials_is_said_for_every_provider() -> None:
-    told = [how_to_get(row) for row in BUILT_IN]
+    reported = [how_to_get(row) for row in BUILT_IN]
 
-    assert all(text.startswith("To use ") and "pi auth login" in text for text in told)
+    assert all(text.startswith("To use ") and "pi auth login" in text for text in reported)

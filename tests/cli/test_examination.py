@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.subcommands.doctor import Finding, examine
-from pi.coding.runtime.machine import Host
+from pi.cli.subcommands.doctor import CheckResult, run_checks
+from pi.coding.runtime.machine import Machine
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 
 
-class Machine:
+class ExaminedHome:
     """A home and a project to be examined."""
 
     def __init__(self, tmp_path: Path, **environ: str) -> None:
@@ -26,21 +26,21 @@ class Machine:
         path.write_text(text)
         return path
 
-    async def examine(self) -> dict[str, Finding]:
-        host = Host.of(self.environ, clock=FakeClock())
-        return {finding.topic: finding for finding in await examine(host, self.cwd)}
+    async def examine(self) -> dict[str, CheckResult]:
+        host = Machine.from_environ(self.environ, clock=FakeClock())
+        return {finding.topic: finding for finding in await run_checks(host, self.cwd)}
 
 
 async def test_a_new_machine_is_well(tmp_path: Path) -> None:
-    found = await Machine(tmp_path).examine()
+    found = await ExaminedHome(tmp_path).examine()
 
     assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
-    assert found["agent folder"].text.endswith("is made when there is something to keep")
+    assert found["agent folder"].text.endswith("is created when needed")
     assert found["trust"].level == "good"
 
 
 async def test_an_agent_folder_that_cannot_be_used_is_all_there_is_to_say(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+    machine = ExaminedHome(tmp_path)
     machine.write(".pi/agent", "a file")
 
     found = await machine.examine()
@@ -50,7 +50,7 @@ async def test_an_agent_folder_that_cannot_be_used_is_all_there_is_to_say(tmp_pa
 
 
 async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, GROQ_API_KEY="very-secret")
+    machine = ExaminedHome(tmp_path, GROQ_API_KEY="very-secret")
     machine.write(".pi/agent/auth.json", '{"openai": {"type": "api_key", "key": "also-secret"}}')
 
     found = await machine.examine()
@@ -62,17 +62,17 @@ async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_pa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_credentials_that_others_can_read_are_reported(tmp_path: Path) -> None:
+    machine = ExaminedHome(tmp_path)
     path = machine.write(".pi/agent/auth.json", "{}")
     path.chmod(0o644)
 
     found = await machine.examine()
 
-    assert found["permissions"] == Finding(
+    assert found["permissions"] == CheckResult(
         level="broken",
         topic="permissions",
-        text=f"{path} can be read by others",
+        text=f"{path} is readable by other users",
         advice=f"chmod 600 {path}",
     )
 
@@ -90,21 +90,25 @@ async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None
         ("settings.json", '{"shellPath": "/no/such/shell"}', "shell"),
     ],
 )
-async def test_a_broken_file_is_told_with_what_to_do(
+async def test_a_broken_file_is_reported_with_what_to_do(
     tmp_path: Path, file: str, text: str, topic: str
 ) -> None:
-    machine = Machine(tmp_path)
+    machine = ExaminedHome(tmp_path)
     path = machine.write(f".pi/agent/{file}", text)
     path.chmod(0o600)
 
-    found = [f for f in await examine(Host.of(machine.environ), machine.cwd) if f.topic == topic]
+    found = [
+        f
+        for f in await run_checks(Machine.from_environ(machine.environ), machine.cwd)
+        if f.topic == topic
+    ]
 
     assert found[0].level == "broken" and found[0].advice
     assert path.read_text() == text
 
 
 async def test_variables_that_commands_do_not_see_are_named(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, OPENAI_API_KEY="x", GIT_DIR="/x")
+    machine = ExaminedHome(tmp_path, OPENAI_API_KEY="x", GIT_DIR="/x")
     machine.write(".env", "MINE=1\n")
     machine.write(".pi/agent/settings.json", '{"shell": {"env": {"deny": ["SECRET"]}}}')
     machine.environ["SECRET"] = "x"
@@ -117,8 +121,8 @@ async def test_variables_that_commands_do_not_see_are_named(tmp_path: Path) -> N
     )
 
 
-async def test_a_project_that_is_not_trusted_is_told(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_a_project_that_is_not_trusted_is_reported(tmp_path: Path) -> None:
+    machine = ExaminedHome(tmp_path)
     file = machine.write("work/.env", "THEIRS=1\n")
 
     before = await machine.examine()
@@ -131,15 +135,15 @@ async def test_a_project_that_is_not_trusted_is_told(tmp_path: Path) -> None:
     assert after["variables"].text == "commands do not see THEIRS (from a .env file)"
 
 
-async def test_a_newer_version_is_told(tmp_path: Path) -> None:
+async def test_a_newer_version_is_reported(tmp_path: Path) -> None:
     async with site({"/": b"99.0"}) as index:
-        machine = Machine(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
+        machine = ExaminedHome(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
         found = await machine.examine()
 
-    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is there")
+    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is available")
 
 
-async def test_without_an_index_nobody_is_asked(tmp_path: Path) -> None:
-    found = await Machine(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
+async def test_without_an_index_no_request_is_sent(tmp_path: Path) -> None:
+    found = await ExaminedHome(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
 
-    assert found["update"].text == "not looked for: pip is configured for no index"
+    assert found["update"].text == "not checked: pip is configured without an index"

@@ -8,7 +8,7 @@ import pytest
 
 from pi.cli.main import main
 from pi.cli.subcommands.sessions import write_export
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from tests.cli.program import Program
 
 
@@ -63,6 +63,6 @@ def test_keys_of_a_trusted_project_stay_here_wherever_it_is_exported(cli: Progra
     target = cli.cwd.parent / "talk.md"
 
     with contextlib.chdir(cli.cwd.parent):
-        write_export(session, target, Host.of(cli.variables))
+        write_export(session, target, Machine.from_environ(cli.variables))
 
     assert "my key is [redacted]" in target.read_text()

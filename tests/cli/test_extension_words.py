@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import MockProcess
-from pi.cli.arguments import Arguments, BadArguments, ExtensionOption, parse_arguments
+from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
 from pi.cli.extension_options import (
-    decided,
-    decided_early,
-    declared_in_manifests,
-    flag_row,
-    with_subcommand,
+    extension_flag,
+    parse_extension_subcommand,
+    read_manifest_options,
+    resolve_options,
+    resolve_options_from_manifests,
 )
 from pi.cli.options import Flag
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from tests.cli.program import Program
 from tests.cli.requests import asked
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
 BUDGET = ExtensionFlag(name="budget", kind="string")
@@ -35,7 +35,7 @@ def extension(pi):
     budget = pi.flag("budget", type="string")
 
     @pi.on("input")
-    def tell(event, ctx):
+    def report(event, ctx):
         return {"action": "transform", "text": f"{event.text} within {budget()}"}
 """
 UNDECLARED = """\
@@ -44,7 +44,7 @@ def extension(pi):
     budget = pi.flag("budget", type="string")
 
     @pi.on("input")
-    def tell(event, ctx):
+    def report(event, ctx):
         return {"action": "transform", "text": f"{event.text}: {plan()}, {budget()}"}
 """
 
@@ -68,9 +68,9 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
 def test_an_option_is_understood_once_extensions_are_known(
     words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
 ) -> None:
-    told = decided(parse_arguments(words.split()), KNOWN)
+    reported = resolve_options(parse_arguments(words.split()), KNOWN)
 
-    assert told == Arguments(extension_options=options, messages=messages)
+    assert reported == Arguments(extension_options=options, messages=messages)
 
 
 def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
@@ -80,10 +80,10 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
         options={"print": True},
         files=("file",),
         extension_options=(
-            ExtensionOption(name="plan", value="go", is_sure=False),
+            ExtensionOption(name="plan", value="go", is_attached=False),
             ExtensionOption(name="budget"),
         ),
-        undecided=words,
+        unresolved_words=words,
     )
 
 
@@ -96,18 +96,18 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
         ("--providr=x", "Unknown option: --providr=x", "Did you mean --provider?"),
     ],
 )
-def test_what_nobody_knows_is_an_error_with_what_is_like_it(
+def test_an_unknown_option_is_an_error_with_a_suggestion(
     words: str, message: str, hint: str
 ) -> None:
-    undecided = parse_arguments(words.split())
+    unresolved_words = parse_arguments(words.split())
 
-    with pytest.raises(BadArguments) as caught:
-        decided(undecided, KNOWN)
+    with pytest.raises(UsageError) as caught:
+        resolve_options(unresolved_words, KNOWN)
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 def test_a_short_option_is_never_one_of_an_extension() -> None:
-    with pytest.raises(BadArguments, match="Unknown option: -q"):
+    with pytest.raises(UsageError, match="Unknown option: -q"):
         parse_arguments(["-q"])
 
 
@@ -123,13 +123,15 @@ def of_timer(flags: tuple[Flag, ...]) -> list[Flag]:
     return [flag for flag in flags if flag.group == "Extension timer"]
 
 
-def test_manifests_tell_flags_without_being_run(tmp_path: Path) -> None:
+def test_flags_are_read_from_manifests_without_running_code(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED, broken="# /// pi\n# api = [\n# ///\n")
 
-    declared = declared_in_manifests(parse_arguments([]), environ, tmp_path)
+    declared = read_manifest_options(parse_arguments([]), environ, tmp_path)
 
     assert of_timer(declared.flags) == [
-        flag_row("timer", ExtensionFlag(name="budget", kind="string", description="when to stop"))
+        extension_flag(
+            "timer", ExtensionFlag(name="budget", kind="string", description="when to stop")
+        )
     ]
     assert declared.is_complete
 
@@ -138,19 +140,19 @@ def test_settings_that_begin_with_a_byte_order_mark_name_extensions_too(tmp_path
     environ = agent(tmp_path)
     (tmp_path / "agent" / "settings.json").write_text('{"extensions": ["x.py"]}', "utf-8-sig")
 
-    assert not declared_in_manifests(parse_arguments([]), environ, tmp_path).is_complete
+    assert not read_manifest_options(parse_arguments([]), environ, tmp_path).is_complete
 
 
 def test_an_extension_in_a_locked_folder_is_not_there() -> None:
     with locked_folder() as locked:
         arguments, home = parse_arguments(["-e", f"{locked}/file"]), locked.parent
-        assert not declared_in_manifests(arguments, agent(home), home).is_complete
+        assert not read_manifest_options(arguments, agent(home), home).is_complete
 
 
 def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
-    assert declared_in_manifests(parse_arguments(["-ne"]), environ, tmp_path).flags == ()
+    assert read_manifest_options(parse_arguments(["-ne"]), environ, tmp_path).flags == ()
 
 
 @pytest.mark.parametrize("words", ["--budget 15m go", "--budget=15m go"])
@@ -159,24 +161,24 @@ def test_what_manifests_declare_is_decided_before_anything_is_loaded(
 ) -> None:
     environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
 
-    told = decided_early(parse_arguments(words.split()), environ, tmp_path)
+    reported = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
 
-    assert (told.extension_options, told.messages) == (sure(("budget", "15m")), ("go",))
-    assert told.undecided == ()
+    assert (reported.extension_options, reported.messages) == (sure(("budget", "15m")), ("go",))
+    assert reported.unresolved_words == ()
 
 
-def test_what_nobody_can_know_is_an_error_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_an_option_that_cannot_exist_is_an_error_before_loading(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
-    with pytest.raises(BadArguments, match="Unknown option: --plan"):
-        decided_early(parse_arguments(["--plan"]), environ, tmp_path)
+    with pytest.raises(UsageError, match="Unknown option: --plan"):
+        resolve_options_from_manifests(parse_arguments(["--plan"]), environ, tmp_path)
 
 
 def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
     environ = agent(tmp_path, other=UNDECLARED)
-    undecided = parse_arguments(["--plan"])
+    unresolved_words = parse_arguments(["--plan"])
 
-    assert decided_early(undecided, environ, tmp_path) == undecided
+    assert resolve_options_from_manifests(unresolved_words, environ, tmp_path) == unresolved_words
 
 
 def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
@@ -209,7 +211,7 @@ JOINING = """\
 # activate = ["command:join"]
 # commands = { join = "join a session" }
 # [subcommands.join]
-# help = "join the session of somebody else"
+# help = "join the session of someone else"
 # mode = "print"
 # [flags.quiet]
 # ///
@@ -234,16 +236,16 @@ def test_a_word_can_be_a_command_of_an_extension(
 ) -> None:
     environ = agent(tmp_path, joining=JOINING)
 
-    arguments = with_subcommand(words, environ, tmp_path)
+    arguments = parse_extension_subcommand(words, environ, tmp_path)
 
     assert arguments is not None
-    arguments = decided_early(arguments, environ, tmp_path)
-    assert (arguments.said, arguments.options) == (said, {"print": True})
+    arguments = resolve_options_from_manifests(arguments, environ, tmp_path)
+    assert (arguments.prompts, arguments.options) == (said, {"print": True})
 
 
 def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
-    assert with_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
-    assert parse_arguments(["leave", "now"]).said == ("leave", "now")
+    assert parse_extension_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
+    assert parse_arguments(["leave", "now"]).prompts == ("leave", "now")
 
 
 def test_the_program_runs_the_command_of_an_extension(cli: Program, server: MockProcess) -> None:

@@ -7,12 +7,12 @@ import pytest
 from PIL import Image as Picture
 
 from pi.cli import session_setup
-from pi.cli.session_setup import FileMissing, assembled_prompts
-from pi.modes.headless import Prompt
+from pi.cli.session_setup import FileMissing, build_prompts
+from pi.modes.headless import PromptInput
 
 
 def prompts(tmp_path: Path, *messages: str, files: tuple[str, ...] = (), piped: str = "") -> object:
-    return assembled_prompts(messages, files, piped, cwd=tmp_path, home=tmp_path / "home")
+    return build_prompts(messages, files, piped, cwd=tmp_path, home=tmp_path / "home")
 
 
 def png(width: int, height: int) -> bytes:
@@ -22,7 +22,7 @@ def png(width: int, height: int) -> bytes:
 
 
 def test_words_alone_are_said_as_they_are(tmp_path: Path) -> None:
-    assert prompts(tmp_path, "one", "two") == [Prompt(text="one"), Prompt(text="two")]
+    assert prompts(tmp_path, "one", "two") == [PromptInput(text="one"), PromptInput(text="two")]
 
 
 def test_nothing_at_all_is_no_prompt(tmp_path: Path) -> None:
@@ -37,8 +37,8 @@ def test_what_is_piped_and_attached_comes_first_with_room_after_what_is_piped(
     said = prompts(tmp_path, "ask", "later", files=("a.txt",), piped="piped\n")
 
     assert said == [
-        Prompt(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\nask'),
-        Prompt(text="later"),
+        PromptInput(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\nask'),
+        PromptInput(text="later"),
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / "home" / "a").write_bytes(b"\xff")
 
     assert prompts(tmp_path, files=("~/a",)) == [
-        Prompt(text=f'<file name="{tmp_path}/home/a">\n\ufffd\n</file>\n')
+        PromptInput(text=f'<file name="{tmp_path}/home/a">\n\ufffd\n</file>\n')
     ]
 
 
@@ -55,9 +55,7 @@ def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -
     (tmp_path / "small.png").write_bytes(png(2, 2))
     (tmp_path / "large.png").write_bytes(png(4000, 10))
 
-    (said,) = assembled_prompts(
-        ["look"], ["small.png", "large.png"], "", cwd=tmp_path, home=tmp_path
-    )
+    (said,) = build_prompts(["look"], ["small.png", "large.png"], "", cwd=tmp_path, home=tmp_path)
 
     assert [image.mime_type for image in said.images] == ["image/png", "image/png"]
     assert said.text == (
@@ -85,5 +83,5 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_setup, "LARGEST", 1 << 20)
 
-    with pytest.raises(FileMissing, match="Cannot read /dev/zero: it is larger than 1 MiB"):
-        assembled_prompts(["x"], ["/dev/zero"], "", cwd=tmp_path, home=tmp_path)
+    with pytest.raises(FileMissing, match="Cannot read /dev/zero: larger than 1 MiB"):
+        build_prompts(["x"], ["/dev/zero"], "", cwd=tmp_path, home=tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.process import let_threads_go, still_working
+from pi.cli.process import join_threads, running_threads
 from tests.cli.program import Program
 
 HANGS = """
@@ -20,16 +20,16 @@ def extension(pi):
 
 
 def test_a_thread_that_hangs_is_not_waited_for() -> None:
-    before, go_on = set(still_working()), threading.Event()
+    before, go_on = set(running_threads()), threading.Event()
 
     async def begin() -> None:
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, go_on.wait)
         await loop.run_in_executor(None, list)
-        let_threads_go(loop, patience=0.05)
+        join_threads(loop, grace_seconds=0.05)
 
     asyncio.run(begin())
-    left = set(still_working()) - before
+    left = set(running_threads()) - before
     go_on.set()
     for thread in left:
         thread.join(30)
@@ -40,13 +40,13 @@ def test_a_thread_that_hangs_is_not_waited_for() -> None:
 
 def test_a_loop_without_threads_has_nothing_to_wait_for() -> None:
     async def begin() -> None:
-        let_threads_go(asyncio.get_running_loop())
+        join_threads(asyncio.get_running_loop())
 
     asyncio.run(begin())
 
 
 @pytest.mark.slow
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 def test_the_program_ends_although_a_thread_of_it_hangs(cli: Program, tmp_path: Path) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
 

@@ -9,38 +9,38 @@ from tests.cli.program import Program
 from tests.cli.requests import asked, spoken
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 def test_print_mode_prints_the_last_answer_and_ends_with_0(cli: Program) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "hello") == (0, "The quick brown\n", "")
 
 
-@pytest.mark.trap(257)
-def test_a_failure_is_told_on_standard_error_and_ends_with_1(cli: Program) -> None:
+@pytest.mark.behaviour("print-mode-exit-codes")
+def test_a_failure_is_reported_on_standard_error_and_ends_with_1(cli: Program) -> None:
     ended = cli.run("-p", "--model", "mock/broken", "hello")
 
     assert (ended.code, ended.out) == (1, "")
     assert "broken" in ended.err and "Traceback" not in ended.err
 
 
-def test_json_mode_tells_every_event_and_its_exit_code_tells_a_failure(cli: Program) -> None:
+def test_json_mode_prints_every_event_and_exits_with_1_on_failure(cli: Program) -> None:
     good = cli.run("--mode", "json", "--model", "mock/echo-3", "hello")
     bad = cli.run("--mode", "json", "--model", "mock/broken", "hello")
 
-    told = [json.loads(line) for line in good.out.splitlines()]
-    ends = [told[0]["type"], told[1]["type"], told[-1]["type"]]
+    reported = [json.loads(line) for line in good.out.splitlines()]
+    ends = [reported[0]["type"], reported[1]["type"], reported[-1]["type"]]
     assert ends == ["session", "agent_start", "agent_settled"]
     assert (good.code, good.err, bad.code) == (0, "", 1)
 
 
 @pytest.mark.parametrize("setting", [True, False])
-def test_the_status_lines_are_events_of_json_mode_where_they_are_wanted(
+def test_the_status_lines_are_events_of_json_mode_where_they_are_requested(
     cli: Program, setting: bool
 ) -> None:
     cli.write("settings.json", json.dumps({"tui": {"statusEngine": setting}}))
     ended = cli.run("--mode", "json", "--model", "mock/echo-3", "hello")
 
-    told = [json.loads(line) for line in ended.out.splitlines()]
-    lines = [each for each in told if each["type"] == "extension_event"]
+    reported = [json.loads(line) for line in ended.out.splitlines()]
+    lines = [each for each in reported if each["type"] == "extension_event"]
     assert ended.code == 0
     assert [(each["name"], each["data"]) for each in lines[:1]] == [
         ("status_engine", {"line2": "echo-3 | work", "line3": None})
@@ -57,7 +57,7 @@ def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
     assert (ended.code, answer["id"], answer["success"]) == (0, "1", True)
 
 
-@pytest.mark.trap(258)
+@pytest.mark.behaviour("piped-input-is-merged")
 def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
     cli: Program, server: MockProcess
 ) -> None:
@@ -75,7 +75,7 @@ def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str
     assert cli.run(*words, "--model=mock/echo-3") == (
         1,
         "",
-        'Error: No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.\n',
+        'Error: No prompt given. Use `pi -p "hello"`, or pipe text into pi.\n',
     )
     assert cli.sessions() == []
 
@@ -87,7 +87,7 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
     assert asked(server) == ["one", "two"]
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize("prompt", ["- fix\n- test", "---\nname: x\n---\nbody", "-1 + 1"])
 def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, prompt: str) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", prompt).code == 0
@@ -95,7 +95,7 @@ def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, promp
     assert asked(server) == [prompt]
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProcess) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "--", "--help").code == 0
 
@@ -111,7 +111,7 @@ def test_a_bad_thinking_level_is_a_warning(cli: Program) -> None:
     )
 
 
-def test_verbose_tells_what_was_loaded(cli: Program) -> None:
+def test_verbose_shows_what_was_loaded(cli: Program) -> None:
     (cli.cwd / "AGENTS.md").write_text("Be brief.")
 
     ended = cli.run("-p", "--approve", "--verbose", "--model", "mock/echo-3", "hello")

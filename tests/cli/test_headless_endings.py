@@ -31,7 +31,7 @@ def saved_answers(cli: Program) -> list[tuple[str, str]]:
 
 
 def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
-    """The program, in the middle of a slow answer, of which it has told something."""
+    """The program, in the middle of a slow answer, of which it has reported something."""
     child = cli.start("--model", "mock/echo-400@100", "--mode", "json", "hello")
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()
@@ -42,7 +42,7 @@ def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
     raise AssertionError("it ended before it said anything")
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
 @pytest.mark.parametrize("words", [("-p",), ("--mode", "json")])
 def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
@@ -50,14 +50,14 @@ def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
 ) -> None:
     with FULL.open("wb") as full:
         child = cli.start(*words, "--model", "mock/echo-3", "hello", stdout=full)
-        _, told = child.communicate(b"", timeout=60)
+        _, reported = child.communicate(b"", timeout=60)
 
     assert child.returncode == 1
-    assert told.decode() == "Error: Cannot write the output: No space left on device\n"
+    assert reported.decode() == "Error: Cannot write the output: No space left on device\n"
 
 
 @posix
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
     with cli.start("--mode", "json", "--model", "mock/echo-400@100", "x") as child:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
@@ -70,7 +70,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
     assert (code, errors) == (0, b"")
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 def test_everything_is_written_before_it_ends(cli: Program) -> None:
     ended = cli.run("--mode", "json", "--model", "mock/echo-150", *["again"] * 5)
 
@@ -80,7 +80,7 @@ def test_everything_is_written_before_it_ends(cli: Program) -> None:
 
 
 @posix
-@pytest.mark.trap(260)
+@pytest.mark.behaviour("signals-shut-down")
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)],
@@ -100,7 +100,7 @@ def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
 
 @posix
 def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
-    with cli.start("-p", "--thinking", "told first", "--model", "mock/echo-3", "x") as child:
+    with cli.start("-p", "--thinking", "reported first", "--model", "mock/echo-3", "x") as child:
         assert child.stdin is not None and child.stderr is not None
         child.stdin.write(b"a beginning")
         child.stdin.flush()

@@ -45,9 +45,9 @@ def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
 def test_a_session_of_another_folder_is_forked_only_by_a_person(cli: Program) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one")
     id = cli.sessions()[0][0]["id"]
-    elsewhere = Program(cli.home, cli.home, cli.environ)
+    in_another_place = Program(cli.home, cli.home, cli.environ)
 
-    ended = elsewhere.run("-p", "--session", id, "two")
+    ended = in_another_place.run("-p", "--session", id, "two")
 
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == (
@@ -73,12 +73,12 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     assert cli.sessions() == []
     assert (refused.code, refused.err) == (
         1,
-        "Error: --continue needs sessions that are saved, and this run saves none.\n"
-        "Leave out --no-session.\n",
+        "Error: --continue needs saved sessions, but sessions are not saved in this run.\n"
+        "Remove --no-session.\n",
     )
 
 
-@pytest.mark.trap(289)
+@pytest.mark.behaviour("tilde-expands")
 @pytest.mark.parametrize("how", ["flag", "variable", "setting"])
 def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
     words: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how:
 
 
 @pytest.mark.parametrize("mode", ["text", "json", "rpc"])
-def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
+def test_a_session_that_cannot_be_kept_is_reported_once_and_ends_with_1(
     cli: Program, mode: str
 ) -> None:
     (cli.agent_dir / "sessions").write_text("a file where a folder should be")
@@ -107,8 +107,8 @@ def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
 
     ended = cli.run("--mode", mode, "--model", "mock/echo-3", *words, piped=piped)
 
-    (told,) = ended.err.splitlines()
-    assert told.startswith("The session is no longer saved, it goes on in memory: ")
+    (reported,) = ended.err.splitlines()
+    assert reported.startswith("The session is no longer saved, it continues in memory: ")
     assert ended.code == 1
 
 

@@ -10,7 +10,7 @@ from bench.mock_process import MockProcess
 from tests.cli.program import ODD, Program
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("-p", "hello")
 
@@ -67,7 +67,7 @@ def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> 
     assert "m1" in cli.run("--list-models", "mine").out
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
     cli.write("settings.json", '{"defaultProvider": "groq", "defaultModel": "openai/gpt-oss-20b"}')
 
@@ -76,7 +76,7 @@ def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
     assert (ended.code, ended.out) == (0, "The quick brown\n")
 
 
-@pytest.mark.trap(284)
+@pytest.mark.behaviour("model-ids-resolve-exactly")
 @pytest.mark.parametrize("pattern", [f"mock/{ODD}", ODD, f"{ODD}:low"])
 def test_an_exact_id_is_found_whatever_characters_it_has(
     cli: Program, server: MockProcess, pattern: str
@@ -86,7 +86,7 @@ def test_an_exact_id_is_found_whatever_characters_it_has(
     assert json.loads(server.log()[0].body)["model"] == ODD
 
 
-@pytest.mark.trap(286)
+@pytest.mark.behaviour("session-model-is-not-global")
 def test_the_model_of_one_run_is_not_remembered_for_all(cli: Program) -> None:
     before = (cli.agent_dir / "settings.json").read_text()
 
@@ -95,7 +95,7 @@ def test_the_model_of_one_run_is_not_remembered_for_all(cli: Program) -> None:
     assert (cli.agent_dir / "settings.json").read_text() == before
 
 
-@pytest.mark.trap(288)
+@pytest.mark.behaviour("broken-models-config")
 def test_broken_models_are_named_with_file_and_reason(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     path = cli.write(
@@ -110,12 +110,12 @@ def test_broken_models_are_named_with_file_and_reason(tmp_path: Path) -> None:
     assert "providers.p.models.0.contextWindow" in ended.err and str(path) in ended.err
 
 
-@pytest.mark.trap(288)
+@pytest.mark.behaviour("broken-models-config")
 def test_of_a_model_only_the_id_is_required(cli: Program) -> None:
     assert cli.run("-p", "--model", "mock/echo-1", "hello") == (0, "The\n", "")
 
 
-@pytest.mark.trap(289)
+@pytest.mark.behaviour("tilde-expands")
 def test_messages_name_the_real_agent_directory(cli: Program) -> None:
     cli.environ["PI_CODING_AGENT_DIR"] = "~/agent"
     (cli.home / "agent").mkdir()
@@ -145,8 +145,8 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(b'{"type": "bash", "command": "echo [$MOCK_KEY]"}\n')
         child.stdin.flush()
-        told = (json.loads(line) for line in child.stdout)
-        seen = next(answer for answer in told if answer["type"] == "response")["data"]["output"]
+        reported = (json.loads(line) for line in child.stdout)
+        seen = next(answer for answer in reported if answer["type"] == "response")["data"]["output"]
         child.stdin.close()
 
     assert (trusting.code, trusting.out) == (0, "The quick brown\n")
@@ -175,7 +175,7 @@ def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
     )
 
 
-@pytest.mark.trap(280)
+@pytest.mark.behaviour("project-settings-merge")
 def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program) -> None:
     cli.write("settings.json", '{"bash": {"extended": "no"}, "theme": 5}')
 
@@ -193,8 +193,8 @@ def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models
 ) -> None:
     requests = [{"type": "get_available_models"}, *[{"type": "cycle_model", "id": "c"}] * 9]
     piped = "".join(f"{json.dumps(each)}\n" for each in requests)
-    told = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
-    answers = [each["data"] for each in told if each["type"] == "response"]
+    reported = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
+    answers = [each["data"] for each in reported if each["type"] == "response"]
     listed = [each["provider"] for data in answers for each in data.get("models", [])]
     cycled = [data["model"]["provider"] for data in answers if "model" in data]
 

@@ -31,12 +31,12 @@ def test_groups_stand_under_their_titles() -> None:
     titles = [line for line in page.splitlines() if line and not line.startswith(" ")]
     assert titles[2:] == [
         "Commands",
-        "How it runs",
-        "Which model",
-        "Which session",
+        "Mode",
+        "Model",
+        "Session",
         "Tools",
-        "Instructions, skills, extensions, themes",
-        "Trust, network, help",
+        "Resources",
+        "Other",
         "Examples",
         "Environment",
         "Exit codes",

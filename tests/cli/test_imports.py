@@ -112,7 +112,7 @@ def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], 
     assert [module for module in modules if inside(module, NEVER)] == []
 
 
-def test_a_session_that_asks_nobody_loads_no_http_client(cli: Program) -> None:
+def test_a_session_without_requests_loads_no_http_client(cli: Program) -> None:
     modules = loaded(cli, "--mode", "rpc", "--model", "mock/echo-1", stdin='{"type":"get_state"}\n')
 
     assert [module for module in modules if inside(module, ("pi.ai.http", "pi.ai.wire"))] == []

@@ -8,11 +8,11 @@ from tests.screens.person import needs_pty, person
 pytestmark = needs_pty
 
 
-def test_somebody_new_without_a_model_is_led_to_one(tmp_path: Path) -> None:
+def test_a_new_user_without_a_model_is_led_to_one(tmp_path: Path) -> None:
     with person(Program.below(tmp_path)) as ada:
-        ada.sees("as the terminal is")
+        ada.sees("follow the terminal")
         ada.types("\x1b")
-        ada.sees("No model can be asked yet. How do you want to begin?")
+        ada.sees("No model is available yet. How do you want to start?")
         ada.types("\x1b[B\r")
         ada.sees("(demo) tour")
         ada.sees("Show me around")
@@ -20,7 +20,7 @@ def test_somebody_new_without_a_model_is_led_to_one(tmp_path: Path) -> None:
         ada.sees("This is a guided tour")
 
 
-def test_without_a_model_the_person_is_told_what_to_do(tmp_path: Path) -> None:
+def test_without_a_model_a_hint_is_shown(tmp_path: Path) -> None:
     with person(known(tmp_path)) as ada:
         ada.sees("no model: /login")
         assert ada.leaves() == 0
@@ -38,7 +38,7 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
     assert (cli.agent_dir / "trust.json").exists()
 
 
-def test_a_session_that_is_not_there_ends_the_program_and_is_told_behind_it(
+def test_a_session_that_is_not_there_ends_the_program_and_is_reported_behind_it(
     tmp_path: Path,
 ) -> None:
     with person(known(tmp_path), "--session", "no-such-id") as ada:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pi import __version__
 from pi.base.records import replace
-from pi.cli.session_setup import introduction
+from pi.cli.session_setup import verbose_report
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 
 
@@ -16,13 +16,13 @@ async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
     (cwd / ".pi" / "prompts" / "review.md").write_text("Review it.")
     (cwd / "AGENTS.md").write_text("Be brief.")
     (cwd / ".env").write_text("GROQ_API_KEY=k")
-    host = replace(Host.of({"HOME": str(tmp_path)}), import_path=())
+    host = replace(Machine.from_environ({"HOME": str(tmp_path)}), import_path=())
     built = await assemble(cwd, host, SessionOptions(model="demo/tour", approve=True))
 
-    told = list(introduction(built))
+    reported = list(verbose_report(built))
     await built.session.close()
 
-    assert told == [
+    assert reported == [
         f"pi {__version__}",
         f"folder: {cwd} (trusted: flag)",
         "model: demo/tour, thinking off",

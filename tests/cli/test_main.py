@@ -55,7 +55,7 @@ def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
 
 
-def test_nothing_that_is_told_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
+def test_nothing_that_is_reported_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
     assert main(["--export", "\x1b]0;gone\x07.jsonl"], {"HOME": str(tmp_path)}) == 1
     assert main(["--mode", "\x1b[31m"]) == 1
 
@@ -78,7 +78,7 @@ def test_a_bug_is_one_line_unless_one_asks_for_more(tmp_path: Path, capsys: Capt
 
     assert main(["sessions"], Broken(bad)) == 1
     assert capsys.readouterr().err == (
-        "Error: ValueError('this is a bug')\nPI_DEBUG=1 shows where it comes from.\n"
+        "Error: ValueError('this is a bug')\nPI_DEBUG=1 shows the traceback.\n"
     )
     with pytest.raises(ValueError, match="this is a bug"):
         main(["sessions"], Broken(bad, PI_DEBUG="1"))
@@ -89,7 +89,7 @@ def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> No
     environ = Broken({"PI_CODING_AGENT_DIR": str(agent_dir)})
     assert main(["sessions"], environ) == 1
 
-    assert f"\nIt is in {agent_dir / 'pi.log'}; PI_DEBUG=1 shows" in capsys.readouterr().err
+    assert f"\nLogged in {agent_dir / 'pi.log'}; PI_DEBUG=1 shows" in capsys.readouterr().err
     assert "ValueError: this is a bug" in (agent_dir / "pi.log").read_text()
 
 
@@ -97,17 +97,17 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     nowhere = str(tmp_path / ("x" * 300))
     program = Program(tmp_path / "home", tmp_path, {"PI_CODING_AGENT_DIR": nowhere})
 
-    code, _, told = program.run("-p", "--model", "demo/tour", "hi")
+    code, _, reported = program.run("-p", "--model", "demo/tour", "hi")
 
-    problem, end = told.splitlines()[-2:]
-    assert (code, end) == (1, "PI_DEBUG=1 shows where it comes from.")
+    problem, end = reported.splitlines()[-2:]
+    assert (code, end) == (1, "PI_DEBUG=1 shows the traceback.")
     assert problem.startswith("Error: ")
     assert nowhere in problem
-    assert "Traceback" not in told
+    assert "Traceback" not in reported
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere the directory cannot be removed")
-def test_a_directory_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_is_gone_is_reported(tmp_path: Path) -> None:
     place = tmp_path / "gone"
     place.mkdir()
     leave = f'rmdir "{place}" && exec "{sys.executable}" -m pi "$@"'
@@ -125,7 +125,7 @@ def test_a_directory_that_is_gone_is_told(tmp_path: Path) -> None:
     assert (finished.returncode, finished.stdout, finished.stderr) == (
         1,
         "",
-        "Error: The current directory does not exist any more.\nGo to another one first.\n",
+        "Error: The current directory no longer exists.\nChange to another directory first.\n",
     )
 
 

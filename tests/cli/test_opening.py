@@ -13,7 +13,7 @@ from tests.screens.person import TOUR, needs_pty, person
 pytestmark = needs_pty
 
 
-def test_a_newer_version_is_told_behind_everything_else(tmp_path: Path) -> None:
+def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> None:
     cli = known(tmp_path)
     far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
     cli.write("update-check.json", json.dumps(far))
@@ -30,19 +30,19 @@ def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
         assert "To resume this session: pi --session" in ada.tape
 
 
-@pytest.mark.trap(223)
-def test_who_leaves_a_session_that_could_not_be_saved_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-writes-are-reported")
+def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
     cli = known(tmp_path)
     (cli.agent_dir / "sessions").touch()
     with person(cli, *TOUR, "hello there") as ada:
         ada.sees("The session is no longer saved")
         ada.sees("That was the tour")
         assert ada.leaves() == 0
-        assert "Not everything that was said could be saved." in ada.tape
+        assert "The session could not be saved completely." in ada.tape
         assert "To resume this session" not in ada.tape
 
 
-def test_what_was_loaded_is_told(tmp_path: Path) -> None:
+def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
     cli = known(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
     with person(cli) as ada:
@@ -122,26 +122,26 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
     assert len(files) == 2
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path: Path) -> None:
     cli = known(tmp_path)
     gone = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": "/gone/away"}
     file = tmp_path / "kept.jsonl"
     file.write_text(json.dumps(gone) + "\n")
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Go on here")
+        ada.sees("/gone/away does not exist any more. Continue here")
         ada.types("\r")
         ada.sees("(demo) tour")
         ada.types("!pwd\r")
         ada.sees(cli.cwd.name)
         assert ada.leaves() == 0
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Go on here")
+        ada.sees("/gone/away does not exist any more. Continue here")
         ada.types("\x1b")
         assert ada.ends() == 0
 
 
-def test_everything_that_was_loaded_is_told_in_full_to_who_wants_it(tmp_path: Path) -> None:
+def test_verbose_start_reports_everything_that_was_loaded(tmp_path: Path) -> None:
     with person(known(tmp_path), "--verbose", columns=40) as ada:
         ada.sees(f"pi {__version__}")
         ada.sees("no model: /login")

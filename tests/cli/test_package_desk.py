@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.subcommands.packages import PackageDesk
+from pi.cli.subcommands.packages import PackageContext
 from pi.coding.packages.source import NoMatchingPackage
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from tests.coding.packages.making import make_package
 
 
-def host(tmp_path: Path) -> Host:
-    return Host.of({"HOME": str(tmp_path / "home")}, report=print)
+def host(tmp_path: Path) -> Machine:
+    return Machine.from_environ({"HOME": str(tmp_path / "home")}, report=print)
 
 
 def settings(folder: Path, *packages: str) -> None:
@@ -28,14 +28,14 @@ async def test_packages_of_a_project_are_known_once_it_is_trusted(tmp_path: Path
     settings(cwd / ".pi", "../../theirs")
 
     for approve, known in ((None, ["mine"]), (True, ["theirs", "mine"])):
-        desk = await PackageDesk.open(host(tmp_path), cwd, approve=approve)
+        desk = await PackageContext.open(host(tmp_path), cwd, approve=approve)
         assert [each.root.name for each in desk.configured()] == known
         assert desk.may_change_project is (approve is True)
 
 
 async def test_a_package_is_found_however_its_source_is_written(tmp_path: Path) -> None:
     settings(tmp_path / "home" / ".pi" / "agent", "../../../mine")
-    desk = await PackageDesk.open(host(tmp_path), tmp_path, approve=None)
+    desk = await PackageContext.open(host(tmp_path), tmp_path, approve=None)
 
     for text in ("./mine", str(tmp_path / "mine"), "../../../mine"):
         assert desk.find(text).root == tmp_path / "mine"
@@ -46,7 +46,7 @@ async def test_a_package_is_found_however_its_source_is_written(tmp_path: Path) 
 async def test_a_package_may_have_nothing_for_pi(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
     make_package(tmp_path / "code", "src/x.py")
-    desk = await PackageDesk.open(host(tmp_path), tmp_path, approve=None)
+    desk = await PackageContext.open(host(tmp_path), tmp_path, approve=None)
 
     assert desk.offers_anything("./tips", "user")
     assert not desk.offers_anything("./code", "user")

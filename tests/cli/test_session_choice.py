@@ -7,10 +7,10 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.cli.arguments import parse_arguments
-from pi.cli.session_setup import Declined, SessionChoice
+from pi.cli.session_setup import OpenCancelled, SessionResolver
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.opening import Shelf
-from tests.coding.session.kept import HERE, THERE, keep, shelf
+from pi.coding.session.opening import SessionLocation
+from tests.coding.session.kept import HERE, THERE, keep, location
 
 
 class Chosen:
@@ -19,23 +19,23 @@ class Chosen:
     def __init__(
         self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
     ) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.asked: list[str] = []
 
         def confirm(question: str) -> bool:
             self.asked.append(question)
             return yes
 
-        self.choice = SessionChoice(
+        self.choice = SessionResolver(
             parse_arguments(shlex.split(words)),
             {},
             agent_dir=agent_dir,
             confirm=confirm,
-            report=self.told.append,
+            report=self.reported.append,
             can_pick=can_pick,
         )
 
-    def on(self, where: Shelf) -> tuple[str, Path | None]:
+    def on(self, where: SessionLocation) -> tuple[str, Path | None]:
         """Id and file of the session."""
         log = self.choice.open(where)
         log.close()
@@ -43,72 +43,72 @@ class Chosen:
 
 
 def test_usually_a_session_begins(tmp_path: Path) -> None:
-    old = keep(shelf(tmp_path), "x", id="old")
+    old = keep(location(tmp_path), "x", id="old")
 
-    _, file = Chosen(tmp_path, "").on(shelf(tmp_path))
+    _, file = Chosen(tmp_path, "").on(location(tmp_path))
 
     assert file != old
 
 
 def test_the_latest_goes_on(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, at=1), "x", id="first")
-    latest = keep(shelf(tmp_path, at=2), "x", id="second")
-    keep(shelf(tmp_path, THERE, at=3), "x", id="elsewhere")
+    keep(location(tmp_path, at=1), "x", id="first")
+    latest = keep(location(tmp_path, at=2), "x", id="second")
+    keep(location(tmp_path, THERE, at=3), "x", id="elsewhere")
 
-    assert Chosen(tmp_path, "--continue").on(shelf(tmp_path)) == ("second", latest)
+    assert Chosen(tmp_path, "--continue").on(location(tmp_path)) == ("second", latest)
 
 
 def test_without_one_to_go_on_with_a_session_begins(tmp_path: Path) -> None:
-    _, file = Chosen(tmp_path, "--continue").on(shelf(tmp_path))
+    _, file = Chosen(tmp_path, "--continue").on(location(tmp_path))
 
     assert file is not None and not file.exists()
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
-    file = keep(shelf(tmp_path), "x", id="abc")
+    file = keep(location(tmp_path), "x", id="abc")
 
-    assert Chosen(tmp_path, "--session ab").on(shelf(tmp_path)) == ("abc", file)
+    assert Chosen(tmp_path, "--session ab").on(location(tmp_path)) == ("abc", file)
     with pytest.raises(NoMatchingSession):
-        Chosen(tmp_path, "--session zz").on(shelf(tmp_path))
+        Chosen(tmp_path, "--session zz").on(location(tmp_path))
 
 
-def test_a_session_of_another_folder_is_forked_if_the_person_agrees(tmp_path: Path) -> None:
-    file = keep(shelf(tmp_path, THERE), "x", id="abc")
+def test_a_session_of_another_folder_is_forked_if_the_user_agrees(tmp_path: Path) -> None:
+    file = keep(location(tmp_path, THERE), "x", id="abc")
     agreed = Chosen(tmp_path, "--session abc", yes=True)
 
-    id, copy = agreed.on(shelf(tmp_path))
+    id, copy = agreed.on(location(tmp_path))
 
     assert id != "abc" and copy != file
     assert agreed.asked == [
         f"Session found in another project: {THERE}\n"
         "Fork this session into current directory? [y/N] "
     ]
-    with pytest.raises(Declined):
-        Chosen(tmp_path, "--session abc").on(shelf(tmp_path))
+    with pytest.raises(OpenCancelled):
+        Chosen(tmp_path, "--session abc").on(location(tmp_path))
 
 
 def test_a_fork_is_a_copy_wherever_it_comes_from(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, THERE), "x", id="abc")
+    keep(location(tmp_path, THERE), "x", id="abc")
 
-    id, file = Chosen(tmp_path, "--fork abc").on(shelf(tmp_path))
+    id, file = Chosen(tmp_path, "--fork abc").on(location(tmp_path))
 
     assert id != "abc"
-    assert file is not None and file.parent == shelf(tmp_path).directory
+    assert file is not None and file.parent == location(tmp_path).directory
 
 
 def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
-    file = keep(shelf(tmp_path), "x", id="abc")
+    file = keep(location(tmp_path), "x", id="abc")
     new = Chosen(tmp_path, "--session-id ab")
 
-    assert Chosen(tmp_path, "--session-id abc").on(shelf(tmp_path)) == ("abc", file)
-    assert new.on(shelf(tmp_path))[0] == "ab"
-    assert new.told == [
+    assert Chosen(tmp_path, "--session-id abc").on(location(tmp_path)) == ("abc", file)
+    assert new.on(location(tmp_path))[0] == "ab"
+    assert new.reported == [
         "Warning: No project session found with id 'ab'; creating a new session with that id."
     ]
 
 
 def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> None:
-    kept = shelf(tmp_path, custom=tmp_path / "kept")
+    kept = location(tmp_path, custom=tmp_path / "kept")
     file = keep(kept, "x", id="abc")
 
     assert Chosen(tmp_path, "--continue").on(kept) == ("abc", file)
@@ -116,40 +116,40 @@ def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("value", ["abc", "ab", "{file}"])
 def test_resume_opens_the_session_that_its_value_names(tmp_path: Path, value: str) -> None:
-    file = keep(shelf(tmp_path), "x", id="abc")
+    file = keep(location(tmp_path), "x", id="abc")
     chosen = Chosen(tmp_path, f"--resume {value.format(file=file)}", can_pick=True)
 
-    assert chosen.on(shelf(tmp_path)) == ("abc", file)
+    assert chosen.on(location(tmp_path)) == ("abc", file)
     assert not chosen.choice.must_pick
 
 
 @pytest.mark.parametrize(
-    "value", ["zzz", "'fix src/x.py'", "~nobody/x", "no.jsonl", f"/{'x' * 300}", ""]
+    "value", ["zzz", "'fix src/x.py'", "~unknown/x", "no.jsonl", f"/{'x' * 300}", ""]
 )
 def test_where_resume_matches_nothing_a_session_is_to_be_picked(tmp_path: Path, value: str) -> None:
-    old = keep(shelf(tmp_path), "x", id="abc")
+    old = keep(location(tmp_path), "x", id="abc")
     chosen = Chosen(tmp_path, f"--resume {value}", can_pick=True)
 
-    assert chosen.on(shelf(tmp_path))[1] != old
+    assert chosen.on(location(tmp_path))[1] != old
     assert chosen.choice.must_pick
     if value:
         with pytest.raises(NoMatchingSession, match="No session found matching"):
-            Chosen(tmp_path, f"--resume {value}").on(shelf(tmp_path))
+            Chosen(tmp_path, f"--resume {value}").on(location(tmp_path))
 
 
 def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, THERE), "x", id="abc")
+    keep(location(tmp_path, THERE), "x", id="abc")
     forked = Chosen(tmp_path, "--resume abc", yes=True, can_pick=True)
 
-    assert forked.on(shelf(tmp_path))[0] != "abc"
+    assert forked.on(location(tmp_path))[0] != "abc"
     assert "Fork this session into current directory?" in forked.asked[0]
-    with pytest.raises(Declined):
-        Chosen(tmp_path, "--resume abc", can_pick=True).on(shelf(tmp_path))
+    with pytest.raises(OpenCancelled):
+        Chosen(tmp_path, "--resume abc", can_pick=True).on(location(tmp_path))
 
 
 @pytest.mark.parametrize(
     "flag", ["--continue", "--session abc", "--session-id abc", "--resume abc", "--resume"]
 )
 def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
-    with pytest.raises(PiError, match="needs sessions that are saved"):
-        Chosen(tmp_path, flag).on(Shelf(None, HERE, pytest.fail))
+    with pytest.raises(PiError, match="needs saved sessions"):
+        Chosen(tmp_path, flag).on(SessionLocation(None, HERE, pytest.fail))

@@ -22,7 +22,7 @@ def doctor(folder: Path, settings: Any, *, project: Any = None) -> Ended:
     return cli.run("doctor")
 
 
-def told(ended: Ended) -> str:
+def reported(ended: Ended) -> str:
     """The lines about settings and the advice below them, without columns."""
     lines, on = [], False
     for line in ended.out.splitlines():
@@ -57,7 +57,7 @@ def test_an_unknown_key_is_named_with_the_nearest_one(
     ended = doctor(tmp_path, settings)
 
     path = tmp_path / "home" / ".pi" / "agent" / "settings.json"
-    assert f'settings unknown key "{key}" in {path}\n→ {meant}' in told(ended)
+    assert f'settings unknown key "{key}" in {path}\n→ {meant}' in reported(ended)
     assert ended.code == 0
 
 
@@ -81,7 +81,7 @@ def test_an_unknown_key_is_named_with_the_nearest_one(
 def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text: str) -> None:
     ended = doctor(tmp_path, settings)
 
-    assert text in told(ended)
+    assert text in reported(ended)
     assert ended.code == 1
 
 
@@ -94,15 +94,18 @@ def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text:
         ({"defaultProvider": "opnai"}, 'unknown provider "opnai"\n→ Did you mean openai?'),
         (
             {"defaultProvider": "openai", "defaultModel": "gtp-5"},
-            'no known model fits "openai/gtp-5"\n→ Did you mean openai/gpt-5?',
+            'no known model matches "openai/gtp-5"\n→ Did you mean openai/gpt-5?',
         ),
-        ({"enabledModels": ["gpt-5*", "zzz*"]}, 'enabledModels: no known model fits "zzz*"'),
-        ({"compaction": {"fallbackModels": ["zzz"]}}, 'fallbackModels: no known model fits "zzz"'),
-        ({"modelThinkingLevels": {"zzz/z": "high"}}, 'no known model fits "zzz/z"'),
+        ({"enabledModels": ["gpt-5*", "zzz*"]}, 'enabledModels: no known model matches "zzz*"'),
+        (
+            {"compaction": {"fallbackModels": ["zzz"]}},
+            'fallbackModels: no known model matches "zzz"',
+        ),
+        ({"modelThinkingLevels": {"zzz/z": "high"}}, 'no known model matches "zzz/z"'),
     ],
 )
 def test_a_name_that_does_not_exist_is_named(tmp_path: Path, settings: Any, text: str) -> None:
-    assert text in told(doctor(tmp_path, settings))
+    assert text in reported(doctor(tmp_path, settings))
 
 
 @pytest.mark.parametrize(
@@ -121,14 +124,14 @@ def test_a_setting_without_effect_is_named(tmp_path: Path, settings: Any, text: 
     ended = doctor(tmp_path, settings)
 
     file = str(tmp_path / "home" / ".pi" / "agent" / "settings.json")
-    assert text in told(ended).replace(file, "FILE")
+    assert text in reported(ended).replace(file, "FILE")
     assert ended.code == 0
 
 
 def test_settings_of_a_project_are_looked_at_once_it_is_trusted(tmp_path: Path) -> None:
     project = {"httpProxy": "http://x", "tuiMode": "fullscreen", "bash": {"enabled": 3}}
 
-    text = told(doctor(tmp_path, {}, project=project))
+    text = reported(doctor(tmp_path, {}, project=project))
 
     file = tmp_path / "work" / ".pi" / "settings.json"
     for name in ("httpProxy", "tuiMode"):
@@ -150,7 +153,7 @@ def test_what_fits_is_good(tmp_path: Path) -> None:
         "lastChangelogVersion": "0.1.0",
     }
 
-    assert told(doctor(tmp_path, settings)) == "✓ settings 10 values, all fit"
+    assert reported(doctor(tmp_path, settings)) == "✓ settings 10 values, all valid"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from pi.cli.process import Signalled, until_signal
+from pi.cli.process import TerminatedBySignal, until_signal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -23,7 +23,7 @@ async def test_without_a_signal_it_is_what_the_work_gives() -> None:
     assert await until_signal(work()) == 7
 
 
-@pytest.mark.trap(260)
+@pytest.mark.behaviour("signals-shut-down")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 async def test_a_signal_ends_the_work_which_cleans_up_first(name: str) -> None:
     number = getattr(signal, name)
@@ -37,7 +37,7 @@ async def test_a_signal_ends_the_work_which_cleans_up_first(name: str) -> None:
             await asyncio.sleep(0)
             steps.append("saved")
 
-    with pytest.raises(Signalled) as caught:
+    with pytest.raises(TerminatedBySignal) as caught:
         await until_signal(work())
 
     assert (steps, caught.value.number, str(caught.value)) == (["saved"], number, name)
@@ -77,7 +77,7 @@ async def stuck():
             print("goes on", flush=True)
 
 try:
-    asyncio.run(until_signal(stuck(), patience=float(sys.argv[1])))
+    asyncio.run(until_signal(stuck(), grace_seconds=float(sys.argv[1])))
 except KeyboardInterrupt:
     print("closed", flush=True)
 """

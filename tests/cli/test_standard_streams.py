@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pi.cli.process import complain
+from pi.cli.process import print_error
 from tests.cli.program import PATIENCE
 
 
@@ -21,7 +21,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
     return finished.stdout, finished.stderr
 
 
-@pytest.mark.trap(248)
+@pytest.mark.behaviour("stdout-is-protocol-only")
 def test_what_others_print_goes_to_standard_error() -> None:
     script = (
         "import os, sys\n"
@@ -47,7 +47,7 @@ def test_what_is_piped_is_read_to_its_end() -> None:
     assert run(script, "one\ntwo") == ("'one\\ntwo'\n", "")
 
 
-def test_nobody_there_means_no() -> None:
+def test_without_a_terminal_the_answer_is_no() -> None:
     script = "from pi.cli.process import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")
@@ -56,7 +56,7 @@ def test_nobody_there_means_no() -> None:
 def test_nothing_that_is_said_or_asked_commands_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    complain("first\x1b[2J\nsecond\x07")
+    print_error("first\x1b[2J\nsecond\x07")
 
     assert capsys.readouterr().err == "first\nsecond\n"
 

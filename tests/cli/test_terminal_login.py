@@ -8,7 +8,7 @@ from tests.cli.program import PATIENCE, Program
 
 ASKING = """
 import asyncio
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Prompt
+from pi.ai.auth.login import AuthUrl, LoginChoice, DeviceCode, LoginInfo, LoginPrompt
 from pi.cli.terminal_login import TerminalUI
 
 async def main():
@@ -32,15 +32,15 @@ def talk(body: str, typed: str) -> tuple[int, str, str]:
 
 
 def test_a_text_is_asked_for() -> None:
-    body = "print(await ui.ask(Prompt(kind='text', message='Who?')))"
+    body = "print(await ui.ask(LoginPrompt(kind='text', message='Who?')))"
 
     assert talk(body, " me \n") == (0, "me\n", "Who? ")
 
 
 def test_a_choice_is_a_number() -> None:
     body = (
-        "print(await ui.ask(Prompt(kind='select', message='Which?', choices="
-        "(Choice(id='a', label='First'), Choice(id='b', label='Second')))))"
+        "print(await ui.ask(LoginPrompt(kind='select', message='Which?', choices="
+        "(LoginChoice(id='a', label='First'), LoginChoice(id='b', label='Second')))))"
     )
 
     assert talk(body, "9\n2\n") == (
@@ -52,7 +52,7 @@ def test_a_choice_is_a_number() -> None:
 
 def test_a_question_that_is_taken_back_leaves_the_line_to_the_next() -> None:
     body = (
-        "prompt = Prompt(kind='manual_code', message='Code?');"
+        "prompt = LoginPrompt(kind='manual_code', message='Code?');"
         "first = asyncio.ensure_future(ui.ask(prompt));"
         "await asyncio.sleep(0); first.cancel(); await asyncio.wait({first});"
         "print(await ui.ask(prompt))"
@@ -72,17 +72,17 @@ def test_a_question_that_is_taken_back_leaves_the_line_to_the_next() -> None:
 
 
 def test_the_end_of_the_input_ends_the_login() -> None:
-    code, out, err = talk("await ui.ask(Prompt(kind='text', message='Who?'))", "")
+    code, out, err = talk("await ui.ask(LoginPrompt(kind='text', message='Who?'))", "")
 
     assert (code, out) == (1, "")
-    assert err.endswith("LoginCancelled: Nothing was typed.\n")
+    assert err.endswith("LoginCancelled: The input ended.\n")
 
 
 def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:
     body = (
         "ui.notify(AuthUrl(url='https://x/', instructions='Open this page:'));"
         "ui.notify(DeviceCode(user_code='AB-1', url='https://y/', expires_in=60));"
-        "ui.notify(Info(message='Done \\x1b[31m.'))"
+        "ui.notify(LoginInfo(message='Done \\x1b[31m.'))"
     )
 
     assert talk(body, "") == (
@@ -105,8 +105,8 @@ def test_who_names_no_provider_is_asked_for_one(tmp_path: Path) -> None:
 def test_an_unknown_provider_is_an_error(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("auth", "login", "gorq")
 
-    assert ended == (1, "", 'Error: There is no provider "gorq". Did you mean groq?\n')
+    assert ended == (1, "", 'Error: Unknown provider "gorq". Did you mean groq?\n')
 
 
-def test_who_needs_no_key_is_told_so(tmp_path: Path) -> None:
+def test_a_provider_that_needs_no_key_is_reported(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("auth", "login", "demo").err.startswith("Error: ")

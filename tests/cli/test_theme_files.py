@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pi.cli.arguments import parse_arguments
 from pi.cli.opening import session_themes
-from pi.coding.extension_host.discovery.finding import Wanted
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 FILES = (
     "work/.pi/themes/ours.json",
@@ -19,19 +19,19 @@ FILES = (
     "home/more/listed.json",
     "package/themes/packed.json",
     "work/given.json",
-    "known/told.json",
+    "known/reported.json",
 )
 
 
-def write_everywhere(folder: Path) -> Host:
-    """The host of somebody who has all these themes, and settings that name some of them."""
+def write_everywhere(folder: Path) -> Machine:
+    """The host of a user who has all these themes, and settings that name some of them."""
     for name in FILES:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
     lists = {"themes": [f"{folder}/home/more", "!themes/dra*"], "packages": [f"{folder}/package"]}
     (folder / "home/.pi/agent/settings.json").write_text(json.dumps(lists))
-    return Host.of({"HOME": str(folder / "home")})
+    return Machine.from_environ({"HOME": str(folder / "home")})
 
 
 async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
@@ -44,7 +44,7 @@ async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
 
 
 def names(
-    built: Assembled, host: Host, words: Sequence[str] = (), known: Sequence[Path] = ()
+    built: AssembledSession, host: Machine, words: Sequence[str] = (), known: Sequence[Path] = ()
 ) -> list[str]:
     arguments, cwd = parse_arguments(words), host.home.parent / "work"
     found = session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
@@ -53,14 +53,14 @@ def names(
 
 async def test_themes_come_from_everywhere_and_what_is_nearest_wins(tmp_path: Path) -> None:
     found = await themes(tmp_path, "--theme", "given.json")
-    assert found == ["given", "ours", "mine", "listed", "packed", "told"]
+    assert found == ["given", "ours", "mine", "listed", "packed", "reported"]
 
 
 async def test_a_project_that_is_not_trusted_brings_no_themes(tmp_path: Path) -> None:
-    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "told"]
+    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "reported"]
 
 
-async def test_only_what_is_named_is_there_if_nothing_else_is_wanted(tmp_path: Path) -> None:
+async def test_only_what_is_named_is_there_if_nothing_else_is_requested(tmp_path: Path) -> None:
     assert await themes(tmp_path, "--no-themes", "--theme", "given.json") == ["given"]
 
 
@@ -84,8 +84,8 @@ async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path:
 async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
     host = write_everywhere(tmp_path)
     (host.agent_dir / "settings.json").unlink()
-    wanted = Wanted(paths=(f"{tmp_path}/package",))
-    options = SessionOptions(model="demo/tour", approve=False, extensions=wanted)
+    extension_options = ExtensionOptions(paths=(f"{tmp_path}/package",))
+    options = SessionOptions(model="demo/tour", approve=False, extensions=extension_options)
     built = await assemble(tmp_path / "work", host, options)
     await built.session.close()
 
@@ -93,7 +93,7 @@ async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
 
 
 async def test_a_theme_in_a_locked_folder_is_not_there(tmp_path: Path) -> None:
-    host = Host.of({"HOME": str(tmp_path)})
+    host = Machine.from_environ({"HOME": str(tmp_path)})
     built = await assemble(tmp_path, host, SessionOptions(model="demo/tour", approve=False))
     await built.session.close()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from pi.cli.timing import SLOWEST, Markers, Timings, measured
-from pi.modes.phases import phase, watched_by
+from pi.cli.timing import SLOWEST, Markers, Timings, run_with_timing
+from pi.modes.phases import observe_phases, phase
 from tests.cli.program import PATIENCE, Program
 from tests.screens.person import needs_pty, person
 
@@ -25,17 +25,17 @@ def timings(said: list[str], *, every_module: bool = False) -> Timings:
 def test_a_marker_says_at_once_what_begins_and_ends() -> None:
     said: list[str] = []
 
-    with watched_by(Markers(said.append)), phase("a"):
+    with observe_phases(Markers(said.append)), phase("a"):
         assert said == ["[startup] a:start\n"]
 
     assert said == ["[startup] a:start\n", "[startup] a:done\n"]
 
 
-def test_phases_are_told_once_as_a_tree_and_what_goes_on_lasts_until_now() -> None:
+def test_phases_are_reported_once_as_a_tree_and_what_goes_on_lasts_until_now() -> None:
     said: list[str] = []
     watcher = timings(said)
 
-    with watched_by(watcher), phase("outer"):
+    with observe_phases(watcher), phase("outer"):
         with phase("inner"):
             pass
         watcher.ready()
@@ -50,9 +50,9 @@ def test_phases_are_told_once_as_a_tree_and_what_goes_on_lasts_until_now() -> No
     ]
 
 
-@pytest.mark.parametrize(("every_module", "told"), [(False, SLOWEST), (True, SLOWEST + 2)])
-def test_the_slowest_modules_are_told_or_every_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_module: bool, told: int
+@pytest.mark.parametrize(("every_module", "reported"), [(False, SLOWEST), (True, SLOWEST + 2)])
+def test_the_slowest_modules_are_reported_or_every_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_module: bool, reported: int
 ) -> None:
     names = [f"timed_{os.urandom(8).hex()}" for _ in range(SLOWEST + 2)]
     for name in names:
@@ -67,7 +67,7 @@ def test_the_slowest_modules_are_told_or_every_one(
     watcher.ready()
 
     rows = said[0].split("in turn:\n")[1].splitlines()
-    assert rows == [f"   1000.0  {name}" for name in names[:told]]
+    assert rows == [f"   1000.0  {name}" for name in names[:reported]]
     assert sys.meta_path == finders
     for name in names:
         del sys.modules[name]
@@ -81,12 +81,14 @@ def test_our_own_modules_are_measured_although_they_are_found_in_one_step(tmp_pa
         assert {"pi.cli.dispatch", "pi.cli.options"} <= set(names)
 
 
-def test_without_the_variables_nobody_is_told_anything(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_variables_nothing_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def run() -> int:
         with phase("a"):
             return 3
 
-    assert measured(run, {"PI_TIMING": "", "PI_DEBUG_STARTUP": ""}) == 3
+    assert run_with_timing(run, {"PI_TIMING": "", "PI_DEBUG_STARTUP": ""}) == 3
     assert capsys.readouterr() == ("", "")
 
 

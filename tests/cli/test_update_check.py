@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.update_check import AGAIN_MS, EVERY_MS, UpdateCheck, index_page, newest
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 
@@ -23,7 +23,7 @@ PAGE = {
 
 def check(tmp_path: Path, url: str, clock: FakeClock | None = None, **more: str) -> UpdateCheck:
     environ = {"HOME": str(tmp_path), "PI_UPDATE_URL": url, **more}
-    return UpdateCheck(Host.of(environ, clock=clock or FakeClock()), version="0.9.0")
+    return UpdateCheck(Machine.from_environ(environ, clock=clock or FakeClock()), version="0.9.0")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_page_of_an_index_names_released_versions(page: str, version: str) -> 
     assert newest(page) == version
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/simple/pi-harness/": PAGE}) as index:
@@ -59,7 +59,7 @@ async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -
         assert "user-agent" not in index.asked[0][2]
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/page": (503, {})}) as index:
@@ -72,7 +72,7 @@ async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
         assert (asking.newer(), len(index.asked)) == (None, 2)
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     asking = check(tmp_path, "http://127.0.0.1:9/")
 
@@ -81,7 +81,7 @@ async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     assert asking.newer() is None
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
     waiting = asyncio.Event()
 
@@ -91,27 +91,27 @@ async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    told: list[str] = []
+    reported: list[str] = []
     async with server:
         port = server.sockets[0].getsockname()[1]
-        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(told.append):
+        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(reported.append):
             await waiting.wait()
 
-    assert told == []
+    assert reported == []
 
 
-async def test_what_is_known_is_told_at_the_end(tmp_path: Path) -> None:
-    told: list[str] = []
+async def test_what_is_known_is_reported_at_the_end(tmp_path: Path) -> None:
+    reported: list[str] = []
     async with site({"/": b"0.10.0"}) as index:
         asking = check(tmp_path, f"{index.url}/")
         await asking.look()
-        async with asking.beside(told.append):
+        async with asking.beside(reported.append):
             pass
 
-    assert told == ["pi 0.10.0 is available; this is 0.9.0."]
+    assert reported == ["pi 0.10.0 is available; this is 0.9.0."]
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
     early, late = FakeClock(1_000), FakeClock(2_000)
     async with site({"/old": b"0.10", "/new": b"0.11"}) as index:

@@ -4,15 +4,15 @@ import pytest
 
 from pi.cli.arguments import parse_arguments
 from pi.cli.session_setup import session_options, warnings
-from pi.coding.resources.discovery import Wanted
-from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.resources.discovery import ResourceOptions
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
 def test_what_was_not_said_is_left_to_be_discovered() -> None:
     assert session_options(parse_arguments([])) == SessionOptions()
 
 
-def test_everything_that_was_said_is_wanted() -> None:
+def test_everything_that_was_said_is_requested() -> None:
     words = (
         "--model m --provider p --api-key k --thinking high --models a,b --tools read -xt bash"
         " -nbt -nt -nc -ns --skill s -np --prompt-template t --system-prompt x"
@@ -25,8 +25,8 @@ def test_everything_that_was_said_is_wanted() -> None:
         api_key="k",
         thinking="high",
         models=("a", "b"),
-        tools=ToolWishes(only=("read",), without=("bash",), built_in=False, any=False),
-        resources=Wanted(
+        tools=ToolFilter(only=("read",), without=("bash",), built_in=False, any=False),
+        resources=ResourceOptions(
             context_files=False,
             skills=False,
             skill_paths=("s",),

@@ -1,4 +1,4 @@
-"""The bus tells in order, folds answers, and survives its handlers."""
+"""The bus emits in order, folds answers, and survives its handlers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Self
 import pytest
 
 from pi.base.records import replace
-from pi.coding.bus import Bus, Event, Question
+from pi.coding.bus import Bus, Event, Query
 
 
 class Happened(Event):
     what: str
 
 
-class Allowed(Question):
+class Allowed(Query):
     text: str
     refused: bool = False
 
-    def answered(self, answer: str | bool) -> Self:
+    def with_answer(self, answer: str | bool) -> Self:
         if isinstance(answer, bool):
             return replace(self, refused=not answer)
         return replace(self, text=answer)
@@ -27,49 +27,49 @@ class Allowed(Question):
         return replace(self, refused=True)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         return self.refused
 
 
-async def test_everybody_who_listens_hears_an_event_in_order() -> None:
+async def test_all_subscribers_get_an_event_in_order() -> None:
     bus, heard = Bus(), list[str]()
 
     async def slowly(event: Happened) -> None:
         heard.append(f"first {event.what}")
 
-    bus.on(Happened, slowly)
-    bus.on(Happened, lambda event: heard.append(f"second {event.what}"))
-    await bus.tell(Happened(what="it"))
+    bus.subscribe(Happened, slowly)
+    bus.subscribe(Happened, lambda event: heard.append(f"second {event.what}"))
+    await bus.emit(Happened(what="it"))
 
     assert heard == ["first it", "second it"]
 
 
 async def test_who_stopped_listening_hears_nothing() -> None:
     bus, heard = Bus(), list[Event]()
-    end = bus.on(Happened, heard.append)
-    assert bus.heard(Happened)
+    end = bus.subscribe(Happened, heard.append)
+    assert bus.has_subscribers(Happened)
     end()
     end()
-    await bus.tell(Happened(what="it"))
+    await bus.emit(Happened(what="it"))
 
-    assert (heard, bus.heard(Happened)) == ([], False)
+    assert (heard, bus.has_subscribers(Happened)) == ([], False)
 
 
 async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
     bus = Bus()
-    bus.on(Allowed, lambda question: question.text + "b")
-    bus.on(Allowed, lambda question: None)
-    bus.on(Allowed, lambda question: question.text + "c")
+    bus.subscribe(Allowed, lambda question: question.text + "b")
+    bus.subscribe(Allowed, lambda question: None)
+    bus.subscribe(Allowed, lambda question: question.text + "c")
 
-    assert await bus.ask(Allowed(text="a")) == Allowed(text="abc")
+    assert await bus.query(Allowed(text="a")) == Allowed(text="abc")
 
 
 async def test_a_settled_question_is_not_asked_further() -> None:
     bus, asked = Bus(), list[str]()
-    bus.on(Allowed, lambda question: False)
-    bus.on(Allowed, lambda question: asked.append("too late"))
+    bus.subscribe(Allowed, lambda question: False)
+    bus.subscribe(Allowed, lambda question: asked.append("too late"))
 
-    assert await bus.ask(Allowed(text="a")) == Allowed(text="a", refused=True)
+    assert await bus.query(Allowed(text="a")) == Allowed(text="a", refused=True)
     assert asked == []
 
 
@@ -81,9 +81,9 @@ async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
     def fails(event: Happened) -> None:
         raise ValueError("no")
 
-    bus.on(Happened, fails, owner="theirs")
-    bus.on(Happened, heard.append)
-    await bus.tell(Happened(what="it"))
+    bus.subscribe(Happened, fails, owner="theirs")
+    bus.subscribe(Happened, heard.append)
+    await bus.emit(Happened(what="it"))
 
     assert (failures, heard) == ([("theirs", "no")], [Happened(what="it")])
 
@@ -94,19 +94,19 @@ async def test_a_question_says_what_a_failure_means() -> None:
     def fails(question: Allowed) -> None:
         raise ValueError("no")
 
-    bus.on(Allowed, fails)
+    bus.subscribe(Allowed, fails)
 
-    assert (await bus.ask(Allowed(text="a"))).refused
+    assert (await bus.query(Allowed(text="a"))).refused
 
 
 async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
-    class Plain(Question):
+    class Plain(Query):
         pass
 
     failures: list[str] = []
     bus = Bus(lambda owner, event, problem: failures.append(str(problem)))
-    bus.on(Plain, lambda question: 1)
-    await bus.ask(Plain())
+    bus.subscribe(Plain, lambda question: 1)
+    await bus.query(Plain())
 
     assert failures == ["Plain takes no answers"]
 
@@ -117,7 +117,7 @@ async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptu
     def fails(event: Happened) -> None:
         raise ValueError("no")
 
-    bus.on(Happened, fails, owner="theirs")
-    await bus.tell(Happened(what="it"))
+    bus.subscribe(Happened, fails, owner="theirs")
+    await bus.emit(Happened(what="it"))
 
-    assert "a handler of theirs failed at Happened" in caplog.text
+    assert "a handler of theirs failed during Happened" in caplog.text

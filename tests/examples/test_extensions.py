@@ -16,7 +16,7 @@ import pytest
 from pi.ai.auth.login import DeviceCode
 from pi.ai.messages import AssistantMessage, Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.extensions import ViewOptions
 from pi.coding.runtime.session.agent_session import AgentSession
 from tests.ai.auth.scripted_ui import ScriptedUI
@@ -45,10 +45,10 @@ async def using(
     name: str, tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **options: Any
 ) -> AsyncIterator[Play]:
     stage = Stage(tmp_path, *steps)
-    wanted = Wanted(
+    requested = ExtensionOptions(
         discover=False, paths=(str(FOLDER / f"{name}.py"),), flags=options.pop("flags", {})
     )
-    session: AgentSession = await stage.open(extensions=wanted, **options)
+    session: AgentSession = await stage.open(extensions=requested, **options)
     try:
         assert [info.problem for info in session.extensions.infos()] == [""]
         session.extensions.attach(ui or FakeUI(), "rpc")
@@ -234,7 +234,7 @@ async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:
     assert answer.content == (Text(text="It is 4."),)
 
 
-async def test_somebody_else_is_sent_to_look(tmp_path: Path) -> None:
+async def test_a_sub_agent_looks(tmp_path: Path) -> None:
     steps = (
         calls("explore", question="where is it?"),
         calls("ls", path="."),

@@ -24,15 +24,15 @@ async def test_an_example_is_loaded_and_a_prompt_is_answered(name: str, tmp_path
     async with talking(tmp_path, says("hello"), arguments=arguments) as peer:
         listed = await peer.answer({"id": "1", "type": "get_commands"})
         await peer.send({"id": "2", "type": "prompt", "message": "hi"})
-        told = await peer.until(type="agent_settled")
+        reported = await peer.until(type="agent_settled")
         code = await peer.ended()
 
     found = {each["name"] for each in listed["data"]["commands"]}
     assert COMMANDS.get(name, set()) <= found
-    assert [record for record in told if record["type"] == "extension_error"] == []
+    assert [record for record in reported if record["type"] == "extension_error"] == []
     answers = [
         record["message"]["content"]
-        for record in told
+        for record in reported
         if record["type"] == "message_end" and record["message"]["role"] == "assistant"
     ]
     assert [content[0]["text"] for content in answers] == ["hello"]

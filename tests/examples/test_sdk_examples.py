@@ -14,7 +14,7 @@ PRINTED = {
     "sdk_controlled": "ada: Fine. (stop)\nbob: Too long. (stop)\n",
     "sdk_rpc": (
         "True True\nfrom a shell\nThe RPC server has ended with exit code 1."
-        ' Error: Model "nobody/knows" not found. Use --list-models to see available models.\n'
+        ' Error: Model "unknown/model" not found. Use --list-models to see available models.\n'
     ),
     "sdk_sessions": "1 session: I am Ada.\nYou are Ada.\nHello, Bob.\n",
 }

@@ -14,7 +14,7 @@ from tests.modes.golden.recording import Json
 
 
 class Reader:
-    """The other end of an ``Output``, read only when the test says so."""
+    """The other end of an ``Output``, read only when the test reports it."""
 
     def __init__(self, output: Output, write_end: FileIO, read_end: FileIO) -> None:
         self.output = output

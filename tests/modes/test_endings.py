@@ -6,18 +6,18 @@ from msgspec import UNSET
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.agent.policy import Next
 from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.modes.headless import Ending
+from pi.modes.headless import RunResult
 
 GOOD = AssistantMessage(content=(Text(text="good"),))
 BAD = AssistantMessage(stop_reason="error", error_message="500: broken")
 
 
-def heard(*messages: object) -> Ending:
-    ending = Ending()
+def heard(*messages: object) -> RunResult:
+    ending = RunResult()
     for message in messages:
-        ending.hear(MessageStart(message=message))
-        ending.hear(MessageEnd(message=message))
-    ending.hear(AgentEnd(messages=()))
+        ending.handle_event(MessageStart(message=message))
+        ending.handle_event(MessageEnd(message=message))
+    ending.handle_event(AgentEnd(messages=()))
     return ending
 
 

@@ -11,7 +11,7 @@ from pi.modes.stdio import read_chunks
 
 
 def close(write_end: int, read_end: int) -> None:
-    """Close a pipe once nobody reads it any more: a late thread would read what others open."""
+    """Close a pipe once no one reads it any more: a late thread would read what others open."""
     os.close(write_end)
     for thread in threading.enumerate():
         if thread.name == "input":

@@ -8,7 +8,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Image
-from pi.modes.headless import Prompt, run_json
+from pi.modes.headless import PromptInput, run_json
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped, until
@@ -20,7 +20,7 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
     stage = Stage(tmp_path, says("one"), says("two"))
     session = await stage.open()
     async with piped() as reader:
-        prompts = [Prompt(text="a", images=(PICTURE,)), Prompt(text="b")]
+        prompts = [PromptInput(text="a", images=(PICTURE,)), PromptInput(text="b")]
         code = await run_json(session, prompts, reader.output, pytest.fail)
         header, *events = await reader.records()
 
@@ -39,19 +39,19 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
     await session.close()
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
     stage = Stage(tmp_path, BadRequest("400: no", status=400))
     session = await stage.open()
     async with piped() as reader:
-        assert await run_json(session, [Prompt(text="a")], reader.output, pytest.fail) == 1
+        assert await run_json(session, [PromptInput(text="a")], reader.output, pytest.fail) == 1
         last = (await reader.records())[-1]
 
     assert last["type"] == "agent_settled"
     await session.close()
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_one_line(
     tmp_path: Path,
 ) -> None:
@@ -60,7 +60,7 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
     session = await stage.open()
     complaints: list[str] = []
     async with piped() as reader:
-        code = await run_json(session, [Prompt(text="a")], reader.output, complaints.append)
+        code = await run_json(session, [PromptInput(text="a")], reader.output, complaints.append)
         last = (await reader.records())[-1]
 
     assert (code, last["type"]) == (1, "agent_settled")
@@ -68,13 +68,15 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
     await session.close()
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
     words = " ".join(map(str, range(20_000)))
     stage = Stage(tmp_path, says(words))
     session = await stage.open()
     async with piped() as reader:
-        run = asyncio.create_task(run_json(session, [Prompt(text="a")], reader.output, pytest.fail))
+        run = asyncio.create_task(
+            run_json(session, [PromptInput(text="a")], reader.output, pytest.fail)
+        )
         await until(lambda: reader.output.is_behind)
         assert not run.done()
         taken = b""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.stdio import MOST_WAITING, Output
+from pi.modes.stdio import MAX_WAITING, Output
 from tests.modes.pipes import piped
 
 FULL = Path("/dev/full")
@@ -30,30 +30,30 @@ async def test_a_pipe_that_does_not_block_loses_nothing() -> None:
         assert len(await reader.everything()) == 1_000_000
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
     async with piped() as reader:
-        reader.output.write(b"x" * (MOST_WAITING + 1))
+        reader.output.write(b"x" * (MAX_WAITING + 1))
         await asyncio.sleep(0)  # what is written in one turn of the loop leaves together
         assert reader.output.is_behind
         waiting = asyncio.create_task(reader.output.drained())
         taken = 0
-        while not waiting.done() and taken <= MOST_WAITING:
+        while not waiting.done() and taken <= MAX_WAITING:
             taken += len(await reader.take())
         await waiting
 
-        assert taken + len(await reader.everything()) == MOST_WAITING + 1
+        assert taken + len(await reader.everything()) == MAX_WAITING + 1
         assert not reader.output.is_behind
 
 
-async def test_at_the_end_nobody_waits_for_a_reader_any_more() -> None:
+async def test_shutdown_does_not_wait_for_a_reader() -> None:
     async with piped() as reader:
-        reader.output.write(b"x" * (MOST_WAITING + 1))
+        reader.output.write(b"x" * (MAX_WAITING + 1))
         await asyncio.sleep(0)
         waiting = asyncio.create_task(reader.output.drained())
         reader.output.stop_waiting()
         await asyncio.wait_for(waiting, 30)
-        reader.output.write(b"x" * (MOST_WAITING + 1))
+        reader.output.write(b"x" * (MAX_WAITING + 1))
         await asyncio.sleep(0)
 
         assert not reader.output.is_behind
@@ -67,11 +67,11 @@ async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
         assert reader.output.waiting == 1_000_000
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -> None:
     async with piped() as reader:
         reader.go_away()
-        reader.output.write(b"nobody reads this")
+        reader.output.write(b"unknown reads this")
         await asyncio.wait_for(reader.output.broken.wait(), 30)
         reader.output.write(b"nor this")
         await asyncio.wait_for(reader.output.close(), 30)

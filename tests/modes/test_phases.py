@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.phases import phase, ready, watched_by
+from pi.modes.phases import observe_phases, phase, ready
 
 
 class Diary:
-    """Writes down what it is told."""
+    """Writes down what it is notified."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -21,10 +21,10 @@ class Diary:
         self.lines.append("ready")
 
 
-def test_who_watches_is_told_of_phases_inside_phases() -> None:
+def test_an_observer_gets_nested_phases() -> None:
     diary = Diary()
 
-    with watched_by(diary), phase("a"):
+    with observe_phases(diary), phase("a"):
         with phase("a:b"):
             pass
         ready()
@@ -35,15 +35,15 @@ def test_who_watches_is_told_of_phases_inside_phases() -> None:
 def test_a_phase_that_fails_has_ended_too() -> None:
     diary = Diary()
 
-    with watched_by(diary), pytest.raises(ZeroDivisionError), phase("a"):
+    with observe_phases(diary), pytest.raises(ZeroDivisionError), phase("a"):
         raise ZeroDivisionError
 
     assert diary.lines == ["a began", "a ended"]
 
 
-def test_afterwards_and_without_anybody_nothing_is_told() -> None:
+def test_afterwards_and_without_anyone_nothing_is_reported() -> None:
     diary = Diary()
-    with watched_by(diary):
+    with observe_phases(diary):
         pass
 
     with phase("a"):

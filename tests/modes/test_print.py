@@ -7,7 +7,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text
-from pi.modes.headless import INCOMPLETE, Prompt, run_print
+from pi.modes.headless import INCOMPLETE, PromptInput, run_print
 from pi.modes.stdio import Output
 from pi.testing import Reply, calls, says
 from tests.coding.runtime.stage import Stage
@@ -19,8 +19,8 @@ async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
     session = await stage.open()
     complaints: list[str] = []
     async with piped() as reader:
-        wanted = [Prompt(text=prompt) for prompt in prompts]
-        code = await run_print(session, wanted, reader.output, complaints.append)
+        requested = [PromptInput(text=prompt) for prompt in prompts]
+        code = await run_print(session, requested, reader.output, complaints.append)
         output = await reader.everything()
     await session.close()
     return code, output.decode(), complaints
@@ -32,21 +32,21 @@ async def test_the_last_answer_is_printed_and_nothing_else(tmp_path: Path) -> No
     assert await printed(stage, "a", "b") == (0, "second\n", [])
 
 
-@pytest.mark.trap(257)
-async def test_a_failure_is_told_beside_the_output(tmp_path: Path) -> None:
+@pytest.mark.behaviour("print-mode-exit-codes")
+async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("first"), BadRequest("400: no", status=400))
 
     assert await printed(stage, "a", "b") == (1, "", ["400: no"])
 
 
-@pytest.mark.trap(75)
+@pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
     assert await printed(stage, "a") == (0, "so far\n", [INCOMPLETE])
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_a_run_that_the_repetition_guard_ended_is_a_failure(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
     stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
@@ -78,7 +78,7 @@ async def test_no_answer_commands_a_terminal(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     output = Output(theirs)
     try:
-        await run_print(session, [Prompt(text="a")], output, pytest.fail)
+        await run_print(session, [PromptInput(text="a")], output, pytest.fail)
         await output.close()
         shown = os.read(ours, 1 << 16)
     finally:

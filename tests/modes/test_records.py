@@ -21,7 +21,7 @@ def test_the_time_since_the_session_began_is_the_last_field_of_an_event() -> Non
     assert event_line(AgentStart(), 12) == b'{"type":"agent_start","since_session_ms":12}\n'
 
 
-@pytest.mark.trap(254)
+@pytest.mark.behaviour("stream-events-are-complete")
 @given(st.text())
 def test_an_event_is_one_line_whatever_it_says(text: str) -> None:
     line = event_line(update(text), 0)

@@ -28,7 +28,7 @@ class Extended(Theatre):
 
     @asynccontextmanager
     async def playing(self) -> AsyncIterator[Theatre]:
-        """The application, with its session open and the extension told that it has started."""
+        """The application, with its session open and the extension reported that it has started."""
         async with super().playing():
             await self.until(lambda: self._has_begun)
             await self.quiet()

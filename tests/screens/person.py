@@ -1,4 +1,4 @@
-"""Somebody at a terminal in which the real program runs."""
+"""A user at a terminal in which the real program runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Person:
             start_new_session=True,
         )
         os.close(theirs)
-        replying = Listener(self._reply, on_resize=_ignore, on_resume=_ignore, on_gone=_ignore)
+        replying = Listener(
+            self._reply, on_resize=_ignore, on_resume=_ignore, on_disconnect=_ignore
+        )
         self.terminal.start(replying, restore=lambda: "")
 
     @property
@@ -84,7 +86,7 @@ class Person:
 
         self.terminal.resize(columns, rows)
         termios.tcsetwinsize(self._ours, (rows, columns))
-        # A terminal tells its foreground group; the program leads its own without having it.
+        # A terminal shows its foreground group; the program leads its own without having it.
         self.program.send_signal(signal.SIGWINCH)
 
     def leaves(self) -> int:
@@ -115,21 +117,21 @@ class Person:
             return False
         try:
             data = os.read(self._ours, 65_536)
-        except OSError:  # how Linux says that nobody has the other side open
+        except OSError:  # how Linux says that no one has the other side open
             return False
         self.terminal.write(self._decode(data))
         return bool(data)
 
 
 def _ignore() -> None:
-    """The program is told by the device and by signals."""
+    """The program is notified by the device and by signals."""
 
 
 @contextmanager
 def person(
     cli: Program, *words: str, columns: int = 100, rows: int = 30, typed: str = ""
 ) -> Iterator[Person]:
-    """Somebody who has started ``pi`` with these words."""
+    """A user who has started ``pi`` with these words."""
     made = Person(cli, *words, columns=columns, rows=rows, typed=typed)
     try:
         yield made

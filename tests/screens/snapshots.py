@@ -21,7 +21,7 @@ _LETTERS = {
 
 
 def check(name: str, shown: str) -> None:
-    """Compare a screen with what it looked like when somebody last agreed."""
+    """Compare a screen with what it looked like when a user last agreed."""
     path = FOLDER / f"{name}.txt"
     text = f"{shown}\n"
     if os.environ.get("WRITE_SNAPSHOTS"):

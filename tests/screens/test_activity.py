@@ -11,7 +11,7 @@ from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
 
 
-async def test_the_border_tells_what_is_done_and_for_how_long(tmp_path: Path) -> None:
+async def test_the_border_shows_what_is_done_and_for_how_long(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = theatre.gate()
     async with theatre.playing():
@@ -74,7 +74,7 @@ async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Pat
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-async def test_the_end_of_a_long_run_rings_for_who_has_gone_elsewhere(
+async def test_the_end_of_a_long_run_notifies_an_unfocused_window(
     tmp_path: Path, *, leaves: bool
 ) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
@@ -91,7 +91,7 @@ async def test_the_end_of_a_long_run_rings_for_who_has_gone_elsewhere(
         assert ("\x07" in theatre.terminal.output) is leaves
 
 
-async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
+async def test_progress_is_shown_where_it_is_requested(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Done."))
     theatre.stage.write(".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}')
     async with theatre.playing():
@@ -113,7 +113,7 @@ async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_agai
     assert "\x1b[?1004l\x1b]9;4;0;0\x07\x1b]0;π - project\x07" in theatre.written
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_escape_stops_a_compaction_that_waits_before_it_asks_again(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("a"), says("b"), ProviderUnavailable("overloaded"))
     async with theatre.playing():

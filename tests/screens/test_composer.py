@@ -1,4 +1,4 @@
-"""What the person writes, and what is shown around it, as one sees it."""
+"""What the user writes, and what is shown around it, as one sees it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_queued_messages_stand_above_what_is_being_written(
     async with theatre.playing():
         theatre.send("go")
         await theatre.sees("Running bash")
-        theatre.send("take the second one, and tell me why it was the better choice")
+        theatre.send("take the second one, and explain why it was the better choice")
         theatre.type("then commit\nit")
         theatre.type(ALT_ENTER)
         await theatre.sees("Follow-up: then commit it")
@@ -79,7 +79,7 @@ async def test_a_long_text_shows_the_lines_around_the_cursor(tmp_path: Path) -> 
         check("long-draft", theatre.screen)
 
 
-async def test_a_retry_is_told_in_the_border_and_what_is_written_stays(tmp_path: Path) -> None:
+async def test_a_retry_is_reported_in_the_border_and_what_is_written_stays(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("At last."))
     async with theatre.playing():
         theatre.send("go")

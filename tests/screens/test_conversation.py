@@ -67,7 +67,7 @@ async def test_everything_expanded_looks_like_this(tmp_path: Path) -> None:
         check("turn-expanded", theatre.tape)
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")), says("No."))
     async with theatre.playing():
@@ -83,7 +83,7 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
         await theatre.until(lambda: "deep thought" in theatre.tape)
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")))
     file = theatre.stage.write(".pi/agent/settings.json", "{}")
@@ -96,7 +96,7 @@ async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_p
         assert file.read_text() == "{broken"
 
 
-async def test_a_failed_answer_is_told_in_the_transcript(tmp_path: Path) -> None:
+async def test_a_failed_answer_is_reported_in_the_transcript(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, ProviderError("The key is wrong."))
     async with theatre.playing():
         theatre.send("hello")
@@ -131,7 +131,7 @@ async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path:
     assert "48;" not in "".join(theatre.terminal.output)
 
 
-async def test_code_is_indented_as_the_person_likes_it(tmp_path: Path) -> None:
+async def test_code_is_indented_as_the_user_likes_it(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("```\nprint(1)\n```"))
     theatre.stage.write(".pi/agent/settings.json", '{"markdown": {"codeBlockIndent": "| "}}')
     async with theatre.playing():

@@ -1,4 +1,4 @@
-"""What the dialogs of the built-in commands look like, and what commands tell."""
+"""What the dialogs of the built-in commands look like, and what commands report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIALOGS = {
     "/fork": "Fork from",
     "/login moonsh": "Moonshot",
     "/login anthropic": "API key",
-    "/bug": "A few words",
+    "/bug": "A short description",
 }
 """What opens each of them, and what is seen once all of it is there."""
 
@@ -130,7 +130,7 @@ async def test_sessions_are_renamed_and_deleted_in_their_list(tmp_path: Path) ->
         play.type(CTRL_D)
         await looks_like(play, "sessions", "any other key: no")
         play.type("\r")
-        await play.sees("The session is in the trash.")
+        await play.sees("Moved the session to the trash.")
         await play.loses("Greetings")
 
 
@@ -140,7 +140,7 @@ async def test_a_theme_is_seen_while_it_is_selected_and_gone_if_it_is_not_chosen
     play = playhouse(tmp_path)
     async with play.playing():
         play.send("/theme")
-        await play.sees("→ as the terminal is")
+        await play.sees("→ follow the terminal")
         dark = _title_colour(play)
         play.type(f"{DOWN}{DOWN}")
         await play.until(lambda: _title_colour(play) != dark)
@@ -148,7 +148,7 @@ async def test_a_theme_is_seen_while_it_is_selected_and_gone_if_it_is_not_chosen
         play.type(CTRL_C)
         await play.loses("→ light")
         play.send("/theme")
-        await play.sees("→ as the terminal is  (now)")
+        await play.sees("→ follow the terminal  (now)")
         assert _title_colour(play) == dark
         play.type(f"{DOWN}{DOWN}\r")
         await play.sees("Theme: light")
@@ -161,7 +161,7 @@ def _title_colour(play: Playhouse) -> object:
     return play.terminal.style(1, play.terminal.screen.index(" Theme"))["fg"]
 
 
-async def test_what_was_used_is_told_with_charts(tmp_path: Path) -> None:
+async def test_what_was_used_is_reported_with_charts(tmp_path: Path) -> None:
     play = playhouse(tmp_path)
     async with play.playing():
         await talk(play)

@@ -10,7 +10,7 @@ from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     work = asyncio.ensure_future(App(theatre.start, theatre.terminal, strict=True).run())
@@ -22,7 +22,7 @@ async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
     again = Theatre(tmp_path)
     async with again.playing():
         await again.sees("\na long thought\n")
-        await again.sees("The draft of a session that ended early is back.")
+        await again.sees("Restored the draft of a session that ended unexpectedly.")
 
 
 async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
@@ -45,7 +45,7 @@ async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
         await theatre.until(lambda: not list(drafts.glob("*.txt")))
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_waits_to_be_delivered_survives_the_end_of_the_program(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Never said."))
     theatre.gate()
@@ -63,7 +63,7 @@ async def test_what_waits_to_be_delivered_survives_the_end_of_the_program(tmp_pa
         await again.sees("\nfirst this\n\nthen that\n")
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 async def test_a_draft_survives_the_end_of_the_terminal(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     app = App(theatre.start, theatre.terminal, strict=True)

@@ -46,7 +46,7 @@ async def question(args, ctx):
         ("editor", "Your story?", [ESCAPE], "None"),
     ],
 )
-async def test_an_extension_asks_and_the_person_answers(
+async def test_an_extension_asks_and_the_user_answers(
     tmp_path: Path, kind: str, shown: str, keys: list[str], answer: str
 ) -> None:
     async with extended(tmp_path, ASKING).playing() as theatre:
@@ -79,7 +79,7 @@ async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
         assert "You have a second." not in theatre.screen
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
@@ -120,7 +120,7 @@ async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -
         await theatre.sees("Answers: ['one', 'two', True]")
 
 
-@pytest.mark.trap(270)
+@pytest.mark.behaviour("timed-out-dialogs-close")
 async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
@@ -136,7 +136,7 @@ async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> No
         await theatre.loses("Really?")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_leaves_the_questions_of_this_one(tmp_path: Path) -> None:
     source = """
     @pi.command("ask")
@@ -208,7 +208,7 @@ async def test_a_component_of_an_extension_takes_the_keys(tmp_path: Path, args: 
         await theatre.sees("back")
 
 
-async def test_a_component_that_fails_is_taken_away_and_told(tmp_path: Path) -> None:
+async def test_a_component_that_fails_is_taken_away_and_reported(tmp_path: Path) -> None:
     async with extended(tmp_path, COUNTER).playing() as theatre:
         theatre.send("/count")
         await theatre.sees("Count: 0")

@@ -25,7 +25,7 @@ async def test_an_extension_reads_and_writes_what_is_being_written(tmp_path: Pat
         await theatre.sees("QUIET WORDS!")
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 async def test_an_extension_reads_long_pastes_in_full(tmp_path: Path) -> None:
     source = """
     def count(ctx):
@@ -58,7 +58,7 @@ async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None
         await theatre.sees("shortcut:f6: no such luck")
 
 
-async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_told(
+async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_reported(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -67,10 +67,10 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_tol
     pi.register_shortcut("ctrl+s", lambda ctx: ctx.ui.notify("free in the editor"))
     """
     async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("wants the key ctrl+p, which is app.model.cycleForward")
-        await theatre.sees("wants the key hyper+q, which there is not")
+        await theatre.sees("Extension shortcut ctrl+p: already bound to app.model.cycleForward")
+        await theatre.sees("Extension shortcut hyper+q: unknown key")
         theatre.type(CTRL_P)
-        await theatre.sees("There is no other model to change to.")
+        await theatre.sees("Only one model is available.")
         theatre.type("\x13")
         await theatre.sees("free in the editor")
         assert "mine" not in theatre.screen
@@ -97,7 +97,7 @@ async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
         await theatre.sees("see #42")
 
 
-async def test_a_provider_that_fails_is_told_and_asked_no_more(tmp_path: Path) -> None:
+async def test_a_provider_that_fails_is_reported_and_asked_no_more(tmp_path: Path) -> None:
     source = """
     class Broken:
         async def get_suggestions(self, lines, row, col, *, force):
@@ -117,13 +117,13 @@ async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
     async def wake(args, ctx):
         ctx.ui.notify(f"woke {args}")
 
-    pi.register_command("wake", wake, completions=lambda prefix: ["everybody"])
+    pi.register_command("wake", wake, completions=lambda prefix: ["all"])
     """
     async with extended(tmp_path, source).playing() as theatre:
         theatre.type("/wake ")
-        await theatre.sees("everybody")
+        await theatre.sees("all")
         theatre.type(TAB)
-        await theatre.sees("/wake everybody")
+        await theatre.sees("/wake all")
 
 
 async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
         await theatre.sees("still here")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_has_the_usual_editor_and_keys(tmp_path: Path) -> None:
     source = (
         EDITOR
@@ -274,7 +274,7 @@ async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: 
         await theatre.loses("python")
 
 
-async def test_a_mode_that_fails_is_told(tmp_path: Path) -> None:
+async def test_a_mode_that_fails_is_reported(tmp_path: Path) -> None:
     source = """
     async def run(text, ctx):
         raise ValueError("no kernel")

@@ -25,7 +25,7 @@ async def test_deletions_are_confirmed(tmp_path: Path) -> None:
         await theatre.sees("✗ $ rm -r build")
 
 
-async def test_the_footer_tells_the_model_and_how_full_it_is(tmp_path: Path) -> None:
+async def test_the_footer_shows_the_model_and_how_full_it_is(tmp_path: Path) -> None:
     async with playing(tmp_path, "custom_footer").playing() as theatre:
         await theatre.sees("faux, 0 % full")
         assert "(faux) faux" not in theatre.screen
@@ -52,7 +52,7 @@ async def test_minutes_are_counted_in_the_status_line(tmp_path: Path) -> None:
         await theatre.sees("min")
 
 
-async def test_planning_is_told_in_the_status_line(tmp_path: Path) -> None:
+async def test_planning_is_reported_in_the_status_line(tmp_path: Path) -> None:
     async with playing(tmp_path, "plan_mode").playing() as theatre:
         theatre.send("/plan")
         await theatre.sees("planning")

@@ -67,7 +67,7 @@ async def test_what_is_taken_back_is_gone(tmp_path: Path) -> None:
         assert all(text in theatre.screen for text in ("a hint", "second", "line 4"))
 
 
-async def test_a_header_takes_the_place_of_what_is_told_at_the_start(tmp_path: Path) -> None:
+async def test_a_header_takes_the_place_of_what_is_reported_at_the_start(tmp_path: Path) -> None:
     theatre = extended(tmp_path, SHOWING, rows=20)
     theatre.lines = ("pi 1.0 · /help for commands",)
     async with theatre.playing():
@@ -116,7 +116,7 @@ async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None
         await theatre.sees("line 3")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_begins_with_nothing_of_the_one_before(tmp_path: Path) -> None:
     source = SHOWING.replace('@pi.on("session_start")', '@pi.command("show")').replace(
         "def show(event", "async def show(args"
@@ -160,7 +160,7 @@ async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
         assert "80 columns" not in theatre.screen
 
 
-async def test_what_cannot_be_drawn_is_told_once_and_harms_nobody(tmp_path: Path) -> None:
+async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path) -> None:
     source = """
     class Broken:
         def render(self, width):
@@ -193,7 +193,7 @@ async def test_lines_of_a_widget_cannot_command_the_terminal(tmp_path: Path) -> 
         assert "owned" not in theatre.written
 
 
-async def test_facts_are_told_to_other_extensions(tmp_path: Path) -> None:
+async def test_facts_are_reported_to_other_extensions(tmp_path: Path) -> None:
     source = """
     pi.on("session_start", lambda event, ctx: ctx.ui.set_fact("sandbox", "strict"))
     pi.command("facts")(lambda args, ctx: ctx.ui.notify(f"Facts: {dict(ctx.ui.facts)}"))
@@ -263,7 +263,7 @@ async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
     """
     async with extended(tmp_path, source).playing() as theatre:
         theatre.send("/colours")
-        await theatre.sees('True True None True False There is no theme "nope".')
+        await theatre.sees('True True None True False Unknown theme "nope".')
         assert theatre.session is not None
         assert theatre.session.settings.values.theme == "light"
 

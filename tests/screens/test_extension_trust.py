@@ -28,7 +28,7 @@ def extension(pi):
 
 
 @pytest.mark.parametrize(("key", "trusted"), [("\r", True), ("\x1b", False)])
-def test_an_extension_asks_the_person_whether_to_trust_a_project(
+def test_an_extension_asks_the_user_whether_to_trust_a_project(
     tmp_path: Path, key: str, trusted: bool
 ) -> None:
     cli = Program.below(tmp_path)

@@ -36,7 +36,7 @@ async def note(args, ctx):
 @pi.command("mark")
 async def mark(args, ctx):
     await pi.append_entry("mark", args)
-    await pi.append_entry("unseen", "nobody draws this")
+    await pi.append_entry("unseen", "unknown draws this")
 """
 
 
@@ -53,7 +53,7 @@ async def test_an_extension_draws_its_messages_and_entries(tmp_path: Path) -> No
         await theatre.sees("An answer.")
         theatre.type(CTRL_O)
         await theatre.sees("remember whole")
-        assert "nobody draws this" not in theatre.tape
+        assert "unknown draws this" not in theatre.tape
         await theatre.rests()
         check("extension-views", theatre.screen)
 
@@ -74,7 +74,7 @@ async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path:
         assert places == sorted(places)
 
 
-async def test_a_view_that_fails_is_told_once_and_the_usual_one_draws(tmp_path: Path) -> None:
+async def test_a_view_that_fails_is_reported_once_and_the_usual_one_draws(tmp_path: Path) -> None:
     async with extended(tmp_path, NOTES, rows=40).playing() as theatre:
         theatre.send("/note bad")
         await theatre.sees("cannot draw this")
@@ -177,7 +177,7 @@ async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
         ] * lines
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path: Path) -> None:
     source = """
     pi.on("session_start", lambda event, ctx: ctx.ui.set_widget("w", ["the first version"]))
@@ -222,7 +222,7 @@ async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_pa
         await theatre.loses("An old answer.")
 
 
-@pytest.mark.trap(264)
+@pytest.mark.behaviour("extensions-load-once")
 async def test_what_is_said_when_a_session_starts_appears_once(tmp_path: Path) -> None:
     source = """
     @pi.on("session_start")

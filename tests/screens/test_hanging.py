@@ -1,4 +1,4 @@
-"""Extensions that hang, and the person who ends them with Ctrl+C."""
+"""Extensions that hang, and the user who ends them with Ctrl+C."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NEVER_LOADED = "import time\ndef extension(pi):\n    time.sleep(600)\n"
 CTRL_C, KITTY_CTRL_C = "\x03", "\x1b[99;5u"
 WIDE = 300
 """Columns in which no path is wrapped."""
-LINE = "does not return from {}. Ctrl+C ends it."
+LINE = "is blocking in {}. Ctrl+C stops it."
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
         ada.types(f"{text}\r")
         ada.sees(LINE.format(function))
         ada.types(f"a draft{key} that stays")
-        ada.sees("It did not return, and was ended with Ctrl+C.")
+        ada.sees("It did not return and was interrupted with Ctrl+C.")
         ada.sees("\na draft that stays\n")
-        ada.until(lambda: "Ctrl+C ends it" not in ada.screen)
+        ada.until(lambda: "Ctrl+C stops it" not in ada.screen)
         ada.types("\x15!!echo $((40 + 2)) is it\r")
         ada.sees("   42 is it")
         assert ada.leaves() == 0
@@ -92,7 +92,7 @@ def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
         ada.types("/defy\r")
         ada.sees(LINE.format("defy"))
         ada.types(CTRL_C)
-        ada.sees("Ctrl+C again ends pi")
+        ada.sees("Press Ctrl+C again to quit")
         assert not ada.echoes
         ada.types(CTRL_C)
         assert ada.program.wait(PATIENCE) == -signal.SIGTERM

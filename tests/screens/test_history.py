@@ -16,7 +16,7 @@ def low(tmp_path: Path, *steps: Step) -> Theatre:
     return Theatre(tmp_path, *steps, says("Done."), columns=60, rows=12)
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
     tmp_path: Path,
 ) -> None:
@@ -29,7 +29,7 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
         assert [row for row in theatre.terminal.tape if " edit a.py" in row] == [" ✗ edit a.py"]
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 async def test_a_tall_call_goes_into_the_history_once_and_with_its_end(tmp_path: Path) -> None:
     theatre = low(tmp_path, calls("bash", command="seq 101 140; cat gate"))
     gate = theatre.gate()

@@ -37,7 +37,7 @@ async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
         await theatre.sees("something")
 
 
-@pytest.mark.trap(201)
+@pytest.mark.behaviour("ctrl-d-deletes-forward")
 async def test_ctrl_d_deletes_forward_and_leaves_only_an_empty_editor(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
@@ -139,13 +139,13 @@ async def test_shift_tab_changes_how_much_the_model_thinks(tmp_path: Path) -> No
         await theatre.sees("Thinking: high")
 
 
-async def test_ctrl_p_without_another_model_says_so(tmp_path: Path) -> None:
+async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         await theatre.sees("(faux) faux")
         theatre.type(CTRL_P)
         await theatre.until(
-            lambda: "no other model" in theatre.screen or "Model:" in theatre.screen
+            lambda: "Only one model" in theatre.screen or "Model:" in theatre.screen
         )
 
 
@@ -159,7 +159,7 @@ async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: P
         await theatre.sees("a draft")
 
 
-@pytest.mark.trap(206)
+@pytest.mark.behaviour("external-editor")
 async def test_the_external_editor_gets_the_terminal_whole_and_the_screen_comes_back(
     tmp_path: Path,
 ) -> None:
@@ -190,7 +190,7 @@ async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.type("written here")
         theatre.type(CTRL_G)
-        await theatre.sees("the text is as it was")
+        await theatre.sees("the text is unchanged")
         await theatre.sees("\nwritten here\n")
 
 

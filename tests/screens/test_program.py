@@ -21,14 +21,14 @@ from tests.tui.images.pictures import make_picture
 pytestmark = [pytest.mark.slow, needs_pty]
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
     with person(Program.below(tmp_path), *TOUR, typed="!!echo $((40 + 2)) is it\r") as ada:
         ada.sees("   42 is it")
         assert ada.leaves() == 0
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Path) -> None:
     with person(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
         ada.sees("(demo) tour")
@@ -78,7 +78,7 @@ def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
             assert ada.tape.count(line) == 1
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with person(cli, *TOUR) as ada:
@@ -90,11 +90,11 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         ada.program.wait(PATIENCE)
     with person(cli, *TOUR) as ada:
         ada.sees("\na long thought\n")
-        ada.sees("The draft of a session that ended early is back.")
+        ada.sees("Restored the draft of a session that ended unexpectedly.")
         assert len(drafts(cli)) == 1
 
 
-def test_what_the_person_has_started_ends_with_the_program(tmp_path: Path) -> None:
+def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with person(cli, *TOUR) as ada:
         ada.sees("(demo) tour")
@@ -124,7 +124,7 @@ def number_in(path: Path) -> int:
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that nobody tells of."""
+    """Wait for something that no one shows of."""
     end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end

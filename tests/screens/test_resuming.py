@@ -141,7 +141,7 @@ async def conversation(tmp_path: Path, width: int, *steps: Step, expanded: bool)
     first.stage.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
     tapes = [await _played(first, "go", expanded=expanded)]
     (file,) = first.stage.agent_dir.rglob("*.jsonl")
-    again = Theatre(tmp_path, columns=width, open_log=lambda shelf: open_session(file, shelf))
+    again = Theatre(tmp_path, columns=width, open_log=lambda location: open_session(file, location))
     return [*tapes, await _played(again, "", expanded=expanded)]
 
 

@@ -23,7 +23,7 @@ async def test_a_command_behind_an_exclamation_mark_runs_and_is_kept(tmp_path: P
         await theatre.until(lambda: "bashExecution" in kinds(session))
 
 
-async def test_the_border_tells_that_a_command_is_being_written(tmp_path: Path) -> None:
+async def test_the_border_shows_that_a_command_is_being_written(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         await theatre.sees("(faux) faux")
@@ -34,7 +34,7 @@ async def test_the_border_tells_that_a_command_is_being_written(tmp_path: Path) 
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == thinking)
 
 
-@pytest.mark.trap(108)
+@pytest.mark.behaviour("display-toggle-keeps-live-output")
 async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, rows=40)
     gate = theatre.gate()
@@ -43,14 +43,14 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         await theatre.sees("   3")
         theatre.type(CTRL_O)
         theatre.type(CTRL_T)
-        await theatre.sees("Thoughts are hidden.")
+        await theatre.sees("Thinking is hidden.")
         await theatre.sees("   3")
         await gate.open("the rest")
         await theatre.sees("   the rest")
         assert "   3" in theatre.screen
 
 
-@pytest.mark.trap(108)
+@pytest.mark.behaviour("display-toggle-keeps-live-output")
 async def test_folding_does_not_clear_the_live_output_of_a_tool(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="seq 1 9; cat gate"), says("Done."), rows=40)
     gate = theatre.gate()

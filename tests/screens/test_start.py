@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.modes.interactive.dialogs.opening import TITLE, ask_trust
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from pi.modes.interactive.ui import Ui
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
@@ -26,7 +26,7 @@ async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_pat
         await theatre.sees("(faux) faux • medium")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     gate = theatre.gate()
@@ -41,7 +41,7 @@ async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path:
         await theatre.sees("   it ran")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     opened = theatre.held_back()
@@ -55,16 +55,16 @@ async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -
         await theatre.sees("\nand more")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
     tmp_path: Path,
 ) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
-    answers: list[Choice | None] = []
+    answers: list[TrustChoice | None] = []
     is_writing = asyncio.Event()
 
-    async def ask(opening: Opening) -> None:
+    async def ask(opening: OpenContext) -> None:
         await is_writing.wait()
         answers.append(await opening.ask_trust(folder))
 
@@ -83,16 +83,16 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
         theatre.type("\r")
         await theatre.sees("Hello to you.")
         await theatre.sees("\nand more")
-    assert answers == [Choice(trusted=True, directory=folder, remember=True)]
+    assert answers == [TrustChoice(trusted=True, directory=folder, remember=True)]
 
 
-@pytest.mark.trap(202)
-async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path: Path) -> None:
+@pytest.mark.behaviour("early-keys-are-kept")
+async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
-    answers: list[Choice | None] = []
+    answers: list[TrustChoice | None] = []
 
-    async def ask(opening: Opening) -> None:
+    async def ask(opening: OpenContext) -> None:
         answers.append(await opening.ask_trust(folder))
 
     theatre.before_open, theatre.ask_trust = ask, ask_trust
@@ -109,17 +109,17 @@ async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path:
         theatre.type("\r")
         await theatre.sees("Hello to you.")
         await theatre.sees("\nand more")
-    assert answers == [Choice(trusted=True, directory=folder, remember=False)]
+    assert answers == [TrustChoice(trusted=True, directory=folder, remember=False)]
 
 
-async def test_what_was_loaded_is_told_in_a_line(tmp_path: Path) -> None:
+async def test_what_was_loaded_is_reported_in_a_line(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.lines = ("pi 1.0 · AGENTS.md · 2 skills",)
     async with theatre.playing():
         await theatre.sees("pi 1.0 · AGENTS.md · 2 skills")
 
 
-async def test_a_quiet_start_tells_nothing(tmp_path: Path) -> None:
+async def test_a_quiet_start_shows_nothing(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     theatre.lines = ("pi 1.0",)
@@ -135,7 +135,7 @@ async def test_messages_of_the_command_line_are_sent_at_once(tmp_path: Path) -> 
         await theatre.sees("The first answer.")
 
 
-async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> None:
+async def test_invalid_key_bindings_are_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/keybindings.json", '{"app.exit": "hyper+q"}')
     async with theatre.playing():
@@ -143,8 +143,8 @@ async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> No
 
 
 async def test_a_session_that_cannot_be_opened_ends_the_application(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, model="nobody/nothing")
-    with pytest.raises(PiError, match="nobody/nothing"):
+    theatre = Theatre(tmp_path, model="unknown/nothing")
+    with pytest.raises(PiError, match="unknown/nothing"):
         async with theatre.starting():
             await theatre.until(lambda: theatre.app.has_ended)
 
@@ -159,7 +159,7 @@ async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path)
         await theatre.sees("~/project • Tidy up")
 
 
-async def test_the_end_tells_how_to_come_back(tmp_path: Path) -> None:
+async def test_the_end_shows_how_to_come_back(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         pass
@@ -167,7 +167,7 @@ async def test_the_end_tells_how_to_come_back(tmp_path: Path) -> None:
     assert theatre.terminal.cursor_is_visible
 
 
-@pytest.mark.trap(186)
+@pytest.mark.behaviour("keyboard-protocol-from-replies")
 async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, replies=False)
     async with theatre.playing():
@@ -181,9 +181,9 @@ async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path)
         assert theatre.screen.count("─" * 80) == 2
 
 
-async def test_a_welcome_that_fails_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_welcome_that_fails_is_reported_and_the_session_goes_on(tmp_path: Path) -> None:
     async def welcome(ui: Ui) -> None:
-        raise PiError("Nobody answers.", hint="Try again later.")
+        raise PiError("No one answers.", hint="Try again later.")
 
     async def news() -> str:
         return "There is a newer version."
@@ -191,7 +191,7 @@ async def test_a_welcome_that_fails_is_told_and_the_session_goes_on(tmp_path: Pa
     theatre = Theatre(tmp_path, says("Hello to you."))
     theatre.welcome, theatre.news = welcome, news
     async with theatre.playing():
-        await theatre.sees("✗ Nobody answers.")
+        await theatre.sees("✗ No one answers.")
         await theatre.sees("There is a newer version.")
         theatre.send("hello")
         await theatre.sees("Hello to you.")

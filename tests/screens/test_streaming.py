@@ -27,7 +27,7 @@ async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_path: Path) -> None:
     theatre = Theatre(
         tmp_path, says(long_answer(3000)), columns=60, rows=20, environ={"TMUX": "/tmp/tmux,1,0"}
@@ -45,7 +45,7 @@ async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.trap(152)
+@pytest.mark.behaviour("scrollback-is-never-erased")
 async def test_a_reader_who_scrolled_up_stays_where_they_are(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says(long_answer(600)), columns=60, rows=20)
     async with theatre.playing():
@@ -59,7 +59,7 @@ async def test_a_reader_who_scrolled_up_stays_where_they_are(tmp_path: Path) -> 
         assert "\x1b[3J" not in "".join(theatre.terminal.output)
 
 
-@pytest.mark.trap(119)
+@pytest.mark.behaviour("late-preview-is-dropped")
 async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> None:
     old = "".join(f"line {number}\n" for number in range(400))
     edit = {"oldText": old, "newText": old.replace("line", "LINE")}
@@ -78,7 +78,7 @@ async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> No
         assert "\x1b[3J" not in "".join(theatre.terminal.output)
 
 
-async def test_what_goes_wrong_meanwhile_is_told_below_the_answer(tmp_path: Path) -> None:
+async def test_what_goes_wrong_meanwhile_is_reported_below_the_answer(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says(long_answer(300)), columns=60, rows=20)
     async with theatre.playing():
         theatre.send("go")

@@ -19,7 +19,7 @@ import pytest
 from pi.ai.messages import Text, Thinking
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call
 from pi.base.records import replace
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.commands.table import BUILT_IN
 from pi.modes.interactive.dialogs.opening import ask_trust
 from pi.modes.interactive.ui import Ui
@@ -143,7 +143,7 @@ class HostilePlay(Playhouse):
         return copy
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize("mode", ["regular", "fullscreen"])
 async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
@@ -166,7 +166,7 @@ async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
 
 
 async def test_the_question_of_trust(tmp_path: Path) -> None:
-    play, answers = HostilePlay(tmp_path), list[Choice | None]()
+    play, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
         answers.append(await ask_trust(ui, play.stage.cwd))

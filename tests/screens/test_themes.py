@@ -21,7 +21,7 @@ def write_theme(theatre: Theatre, name: str, accent: str) -> Path:
     return theatre.stage.write(f".pi/agent/themes/{name}.json", json.dumps(theme))
 
 
-async def test_a_theme_of_the_person_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
+async def test_a_theme_of_the_user_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
     path = write_theme(theatre, "mine", "#102030")
@@ -37,11 +37,11 @@ async def test_a_theme_of_the_person_is_used_and_followed_when_it_changes(tmp_pa
         )
 
 
-async def test_a_theme_that_does_not_exist_is_told(tmp_path: Path) -> None:
+async def test_a_theme_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "nothing"}')
     async with theatre.playing():
-        await theatre.sees('There is no theme "nothing".')
+        await theatre.sees('Unknown theme "nothing".')
 
 
 async def test_the_screen_follows_a_terminal_that_turns_light(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ POOR = {
 }
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("name", sorted(POOR))
 async def test_few_colours_or_none_are_enough(tmp_path: Path, name: str) -> None:
     steps = (
@@ -95,10 +95,10 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
         theatre.session.settings.set({"theme": "light"})
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
         theatre.session.settings.set({"theme": "nothing"})
-        await theatre.sees('There is no theme "nothing".')
+        await theatre.sees('Unknown theme "nothing".')
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) -> None:
     answers = (calls("bash", command="echo hi"), says("See `this`."))
     async with Theatre(tmp_path, *answers).playing() as theatre:
@@ -124,7 +124,7 @@ async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_pat
         await theatre.until(
             lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
         )
-        assert "There is no theme" not in theatre.tape
+        assert "Unknown theme" not in theatre.tape
 
 
 async def test_a_theme_of_the_command_line_wins_until_another_is_chosen(tmp_path: Path) -> None:

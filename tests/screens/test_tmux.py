@@ -161,7 +161,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     pane.keys("hello", "Enter")
     pane.sees("That was the tour")
     pane.until(lambda: "esc to interrupt" not in pane.tape)
-    # Nothing is written meanwhile: tmux tells of another size only after it has made it.
+    # Nothing is written meanwhile: tmux shows of another size only after it has made it.
     pane.resize(60, 20)
 
     lines = ("▌ hello", "✓ $ pwd; ls | head", "And read it back.", "That was the tour")
@@ -171,7 +171,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     assert pane.tape.count("▌ hello") == 1  # it was in history before
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
     open_pane: OpenPane,
 ) -> None:
@@ -186,7 +186,7 @@ def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
         pane.until(lambda: "still here" not in pane.screen)
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize(("columns", "rows"), [(50, 20), (75, 20), (60, 14)])
 def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
     open_pane: OpenPane, tmp_path: Path, columns: int, rows: int
@@ -222,7 +222,7 @@ def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
     assert pane.run("display-message", "-p", "#{cursor_flag}").strip() == "1"
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
 def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")

@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image as Pillow
 
 from pi.ai.messages import Text, Thinking
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check
@@ -32,25 +32,25 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
             call("dig", depth=3, where="the garden"),
         )
     )
-    tools = ToolWishes(only=("read", "grep", "find", "ls"))
+    tools = ToolFilter(only=("read", "grep", "find", "ls"))
     theatre = Theatre(tmp_path, asked, says("Not here."), rows=40, tools=tools)
     theatre.stage.write("project/a.py", "def one():\n    pass\n\n\ndef two():\n    pass\n")
     theatre.stage.write("project/b.py", "")
     async with theatre.playing():
         await theatre.asks("Find it", "Not here.")
         theatre.type(CTRL_T)
-        await theatre.sees("Thoughts are hidden.")
+        await theatre.sees("Thinking is hidden.")
         await check_folded_and_expanded(theatre, "searches", "a.py:1: def one():")
 
 
-async def test_commands_of_the_person_and_what_went_wrong_look_like_this(tmp_path: Path) -> None:
+async def test_commands_of_the_user_and_what_went_wrong_look_like_this(tmp_path: Path) -> None:
     cut = Reply(blocks=(Text(text="It begins with"),), stop_reason="length")
     async with Theatre(tmp_path, cut, rows=40).playing() as theatre:
         theatre.send("!seq 1 15; exit 2")
         await theatre.sees("   exit 2")
         theatre.send("!!echo between us")
         await theatre.sees("   between us")
-        await theatre.asks("Tell me a story", "output limit")
+        await theatre.asks("Write me a story", "output limit")
         assert theatre.commands is not None
         theatre.commands.ui.notify("The key is about to expire.", "warning")
         theatre.commands.ui.notify("It could not be saved.", "error")
@@ -78,7 +78,7 @@ async def test_what_was_compacted_and_left_behind_is_divided_like_this(tmp_path:
         await check_folded_and_expanded(theatre, "dividers", "The story so far.")
 
 
-async def test_a_picture_is_shown_where_the_terminal_can_and_named_elsewhere(
+async def test_a_picture_is_shown_where_the_terminal_can_and_named_in_another_place(
     tmp_path: Path,
 ) -> None:
     shown, named = [

@@ -20,10 +20,10 @@ import asyncio, os, resource, sys
 from pathlib import Path
 from pi.modes.interactive.status.status import branch_of
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_selector import ThemeChoice, built_in, themes_in
+from pi.modes.interactive.theme_selector import ThemeSelector, built_in, themes_in
 
 folder = Path(sys.argv[1])
-choice = ThemeChoice(
+choice = ThemeSelector(
     Theme(built_in("dark")),
     files=lambda: themes_in(folder),
     scheme=lambda: "dark",
@@ -57,7 +57,7 @@ def theme(accent: str) -> str:
     return json.dumps(made)
 
 
-@pytest.mark.trap(181)
+@pytest.mark.behaviour("watchers-survive-errors")
 async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
@@ -78,7 +78,7 @@ async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_
         )
 
 
-@pytest.mark.trap(181)
+@pytest.mark.behaviour("watchers-survive-errors")
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_a_process_without_free_descriptors_goes_on_and_looks_again(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(theme("#102030"))

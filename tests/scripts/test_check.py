@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check import Tally, count_results, judge, note_unsteady, take_over_unsteady
+from scripts.check import (
+    Tally,
+    check_behaviours,
+    count_results,
+    judge,
+    note_unsteady,
+    take_over_unsteady,
+)
 from tests.files import put
 
 MIXED = """
@@ -147,3 +154,22 @@ def test_the_full_volume_runs_only_when_asked_for(root: Path, tmp_path: Path) ->
 
     assert "1 deselected" in run_pytest(root, tmp_path)
     assert "2 failed, 2 passed" in run_pytest(root, tmp_path, "--full")
+
+
+def test_marks_are_counted_and_an_unknown_behaviour_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, tests = tmp_path / "behaviours.md", tmp_path / "tests"
+    page.write_text(
+        "# Behaviours\n\n- `one-thing`: One.\n- `two-things`: Two.\n- `third`: Three.\n"
+    )
+    mark = "pytest." + "mark.behaviour"
+    put(tests / "test_a.py", f'@{mark}("one-thing", "third")\ndef test_a(): ...\n')
+
+    assert check_behaviours(page, tests) == Tally(passed=1)
+    assert "behaviours: 2 of 3 marked; not yet: two-things\n" in capsys.readouterr().out
+
+    put(tests / "test_b.py", f'@{mark}(\n    "one-thng",\n)\ndef test_b(): ...\n')
+
+    assert check_behaviours(page, tests) == Tally(failed=1)
+    assert "test_b.py: 'one-thng' is not in behaviours.md" in capsys.readouterr().out

@@ -19,16 +19,19 @@ def test_fragments_become_a_section_above_the_earlier_ones(root: Path, tmp_path:
     (tmp_path / "changes/README.md").write_text("how\n")
     (tmp_path / "changes/b.fixed.md").write_text("A bug\nis gone.\n")
     (tmp_path / "changes/a.added.md").write_text("A feature.\n")
+    (tmp_path / "changes/c.changed.md").write_text("Other.\n")
+    (tmp_path / "changes/d.breaking.md").write_text("No more.\n")
     (tmp_path / "CHANGELOG.md").write_text(
-        "# Changelog\n\nIntro.\n\n## 0.1.0 (2026-11-15)\n\n- old\n"
+        "# Changelog\n\nIntro.\n\n## [0.1.0] - 2026-11-15\n\n- old\n"
     )
 
     finished = news(root, tmp_path)
 
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "CHANGELOG.md").read_text() == (
-        "# Changelog\n\nIntro.\n\n## 0.2.0 (2026-12-01)\n\n### Added\n\n- A feature.\n\n"
-        "### Fixed\n\n- A bug is gone.\n\n## 0.1.0 (2026-11-15)\n\n- old\n"
+        "# Changelog\n\nIntro.\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- A feature.\n\n"
+        "### Changed\n\n- **Breaking:** No more.\n- Other.\n\n"
+        "### Fixed\n\n- A bug is gone.\n\n## [0.1.0] - 2026-11-15\n\n- old\n"
     )
     assert [path.name for path in (tmp_path / "changes").iterdir()] == ["README.md"]
 

@@ -3,7 +3,7 @@
 Every line is in the log before pi goes on, so that a test can look at it at any moment.
 
 usage: python audited.py LOG cli ARGUMENTS…   the pi command
-       python audited.py LOG sdk PROMPT       a session of ``pi.sdk``, told to trust nothing
+       python audited.py LOG sdk PROMPT       a session of ``pi.sdk`` that trusts nothing
        python audited.py LOG sdk-trusted PROMPT
 """
 
@@ -38,7 +38,7 @@ def note(kind: str, what: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Tell what pi tells the program around it."""
+    """Print what pi reports to its caller."""
     sys.stderr.write(f"{text}\n")
 
 

@@ -1,6 +1,6 @@
 """Runs ``pi`` many times and starts Python once: ``python -m tests.stories.forked``.
 
-Takes a run as a line of JSON, forks, and gives what the program wrote as another. The child has
+Takes a run as a line of JSON, forks, and returns the program's output as another. The child has
 descriptors, environment and folder of its own and runs ``main``, as the program does.
 """
 
@@ -36,13 +36,13 @@ class Forked:
         """Everything that ``pi`` writes, to a pipe or to a terminal."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        wanted = {
+        requested = {
             "words": list(words),
             "cwd": str(cwd),
             "environ": dict(environ),
             "terminal": terminal,
         }
-        self._process.stdin.write(f"{json.dumps(wanted)}\n")
+        self._process.stdin.write(f"{json.dumps(requested)}\n")
         self._process.stdin.flush()
         written: str = json.loads(self._process.stdout.readline())
         return written
@@ -80,7 +80,7 @@ def _read(ours: int, *, terminal: bool) -> bytes:
     while True:
         try:
             chunk = os.read(ours, 65_536)
-        except OSError as problem:  # how Linux says that nobody has the other side open
+        except OSError as problem:  # Linux raises this if the other side is closed
             if problem.errno != errno.EIO:
                 raise
             return written
@@ -137,8 +137,8 @@ def _preload() -> None:
 def _serve() -> None:
     _preload()
     for line in sys.stdin:
-        wanted: dict[str, Any] = json.loads(line)
-        sys.stdout.write(f"{json.dumps(_run(**wanted))}\n")
+        requested: dict[str, Any] = json.loads(line)
+        sys.stdout.write(f"{json.dumps(_run(**requested))}\n")
         sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""The acceptance criteria of the agent runtime, each told as a story."""
+"""The acceptance criteria of the agent runtime, one test each."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ async def test_one_sequential_tool_makes_the_whole_batch_sequential() -> None:
 
     await agent.prompt("Go.")
 
-    told = [
+    reported = [
         f"{type(event).__name__.removeprefix('ToolExecution')} {event.tool_call_id}"
         for event in events
         if isinstance(event, ToolExecutionStart | ToolExecutionEnd)
     ]
-    assert told[:6] == [
+    assert reported[:6] == [
         "Start slow",
         "End slow",
         "Start alone",
@@ -135,7 +135,7 @@ async def test_one_sequential_tool_makes_the_whole_batch_sequential() -> None:
         "Start quick",
         "End quick",
     ]
-    assert told[6:] == ["Start slow", "Start quick", "End quick", "End slow"]
+    assert reported[6:] == ["Start slow", "Start quick", "End quick", "End slow"]
     assert max(map(len, together[:8])) == 1
     assert max(map(len, together[8:])) == 2
     results = [m.tool_call_id for m in agent.state.messages if isinstance(m, ToolResultMessage)]

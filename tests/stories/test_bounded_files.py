@@ -35,7 +35,7 @@ def endless(path: Path) -> None:
 
 
 class Desk:
-    """Somebody with a model on this machine, in a project that is not theirs."""
+    """A user with a local model, in a foreign project."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
         self.model = model
@@ -197,7 +197,7 @@ def test_patterns_that_would_freeze_are_matched(desk: Desk) -> None:
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
     assert f"{LONG_NAME}\n" in desk.tool_result()
-    assert "braces stand for more than 256 patterns" in desk.model.requests[3]
+    assert "braces expand to more than 256 patterns" in desk.model.requests[3]
 
 
 @pytest.mark.parametrize(

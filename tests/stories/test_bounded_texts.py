@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from pi.agent.compaction.text import defused
+from pi.agent.compaction.text import escape_tags
 from pi.ai.models.custom import parse_relaxed
 from pi.base.terminal_text import sanitise
 from pi.coding.resources.prompts import split_arguments
 from pi.coding.resources.sources import split_front_matter
-from pi.coding.tools.bash_extended import fixed
+from pi.coding.tools.bash_extended import clean_command
 from pi.coding.tools.matching import elisions
-from pi.modes.interactive.dialogs.panel import typed_in_short
+from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.transcript.messages import as_typed
 from pi.modes.interactive.transcript.tool_views.shell_tools import _ENDING
 from pi.tui.text.ansi import strip_sequences
@@ -34,8 +34,8 @@ def relaxed(text: str) -> None:
 @pytest.mark.parametrize(
     ("work", "text"),
     [
-        (defused, "<" + " " * MANY),
-        (defused, "< / " * MANY),
+        (escape_tags, "<" + " " * MANY),
+        (escape_tags, "< / " * MANY),
         (relaxed, '{"a": ' + '"\\' * MANY),
         (relaxed, "{/" + "*/" * MANY + "/*" * MANY),
         (relaxed, "{" + "," * MANY),
@@ -46,13 +46,13 @@ def relaxed(text: str) -> None:
         (split_front_matter, "---\n" + "\n---" * MANY),
         (split_front_matter, "---" + " " * MANY),
         (split_arguments, "'\"" * MANY),
-        (fixed, "ls" + " " * MANY + "x"),
-        (fixed, "ls |" + " " * MANY + "| head"),
-        (fixed, "cd a &&" + " " * MANY),
+        (clean_command, "ls" + " " * MANY + "x"),
+        (clean_command, "ls |" + " " * MANY + "| head"),
+        (clean_command, "cd a &&" + " " * MANY),
         (elisions, "... existing code" + " " * MANY + "x"),
         (elisions, "..." + " " * MANY + "x"),
-        (typed_in_short, '<file name="' + "/" * MANY),
-        (typed_in_short, '<file name="a">' * (MANY // 10)),
+        (summarise_message, '<file name="' + "/" * MANY),
+        (summarise_message, '<file name="a">' * (MANY // 10)),
         (as_typed, '<file name="a">\n' * (MANY // 10)),
         (as_typed, '<skill name="a" location="b">\n' + "\n</skill>" * (MANY // 10)),
         (_ENDING.search, "\n" * MANY + "x"),

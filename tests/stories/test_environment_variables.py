@@ -260,7 +260,7 @@ async def test_a_session_whose_responses_are_stored_sends_only_what_is_new(
     ] == sent
 
 
-async def test_requests_to_chatgpt_are_logged_for_whoever_asks_for_it(tmp_path: Path) -> None:
+async def test_requests_to_chatgpt_are_logged_if_requested(tmp_path: Path) -> None:
     login = {"type": "oauth", "access": "t", "refresh": "r", "expires": 2**52, "accountId": "a"}
     (tmp_path / "auth.json").write_text(json.dumps({"openai-codex": login}))
     events = says("fine", "resp_1")
@@ -287,17 +287,17 @@ def test_a_provider_that_is_asked_for_its_models_answers_or_says_why_not(tmp_pat
     answer = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
     listed = {"data": [{"id": "m", "context_length": 8000}]}
 
-    async def told(pages: Mapping[str, object], *words: str) -> tuple[int, str, str]:
+    async def run_program(pages: Mapping[str, object], *words: str) -> tuple[int, str, str]:
         async with site(pages) as server:
             return await printed(
                 tmp_path, {"venice": {"baseUrl": server.url}}, {"VENICE_API_KEY": "k"}, *words
             )
 
-    code, out, err = asyncio.run(told({}, "hello"))
+    code, out, err = asyncio.run(run_program({}, "hello"))
     assert (code, out) == (1, "")
     assert err.startswith("Venice did not give its list of models.\nCheck its key")
-    code, out, err = asyncio.run(told({}, "--model", "venice/m", "hello"))
+    code, out, err = asyncio.run(run_program({}, "--model", "venice/m", "hello"))
     assert (code, out) == (1, "")
     assert "Venice did not give its list of models. Check its key" in err
     pages = {"/models": listed, "/chat/completions": answer}
-    assert asyncio.run(told(pages, "hello")) == (0, "here", "")
+    assert asyncio.run(run_program(pages, "hello")) == (0, "here", "")

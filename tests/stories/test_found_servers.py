@@ -22,7 +22,7 @@ CHOSEN = "local-servers.json"
 
 @pytest.fixture
 def model() -> Iterator[LoopbackModel]:
-    """Whoever listens on the port of vLLM."""
+    """A server on the port of vLLM."""
     with loopback_model() as listening:
         listening.listed = ["first", "second"]
         yield listening
@@ -37,8 +37,8 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
 def rpc(cli: Program, *requests: dict[str, Any]) -> list[Any]:
     """The responses, in the order of the requests."""
     ended = cli.run("--mode", "rpc", piped="".join(f"{json.dumps(each)}\n" for each in requests))
-    told = [json.loads(line) for line in ended.out.splitlines()]
-    answers = {each["command"]: each for each in told if each["type"] == "response"}
+    reported = [json.loads(line) for line in ended.out.splitlines()]
+    answers = {each["command"]: each for each in reported if each["type"] == "response"}
     return [answers[each["type"]] for each in requests]
 
 
@@ -57,7 +57,7 @@ def refused(ended: Ended) -> str:
     return line
 
 
-def test_nobody_asks_a_server_that_was_only_found(cli: Program, model: LoopbackModel) -> None:
+def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: LoopbackModel) -> None:
     model.command = "touch ran"
     printed = cli.run("-p", "hello")
     available, prompted = rpc(

@@ -89,21 +89,23 @@ def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
         for request in requests:
             child.stdin.write(json.dumps(request).encode() + b"\n")
         child.stdin.flush()
-        told = []
+        reported = []
         for line in child.stdout:
-            told.append(json.loads(line))  # every line is a record, whatever others print
-            if told[-1]["type"] == "agent_settled":
+            reported.append(json.loads(line))  # every line is a record, whatever others print
+            if reported[-1]["type"] == "agent_settled":
                 break
         child.stdin.close()
-        told += map(json.loads, child.stdout)  # not by its descriptor: lines have been read ahead
+        reported += map(
+            json.loads, child.stdout
+        )  # not by its descriptor: lines have been read ahead
         complaints = child.stderr.read()
         child.wait(PATIENCE)
 
     assert child.returncode == 0
-    answers = {each["id"]: each for each in told if each["type"] == "response"}
+    answers = {each["id"]: each for each in reported if each["type"] == "response"}
     assert [answers[id]["success"] for id in ("1", "2", "3")] == [True, True, True]
     assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled ones come behind
-    failed = {each["event"] for each in told if each["type"] == "extension_error"}
+    failed = {each["event"] for each in reported if each["type"] == "extension_error"}
     assert failed == {"command", "agent_start", "turn_end"}
     said = complaints.decode()
     for name in HOSTILE:

@@ -23,7 +23,7 @@ from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.secrets import of_tables
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.rows import BUILT_IN
-from pi.cli.crashes import keep_crash
+from pi.cli.crashes import log_crash
 from pi.coding.runtime.rpc_client import RpcClient
 from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -278,7 +278,7 @@ async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> 
     dump = await session.exports.text()
     await session.close()
     environ = {**stage.host.environ, "PI_CODING_AGENT_DIR": str(stage.agent_dir)}
-    crash = keep_crash(ValueError(everything), environ).read_text()
+    crash = log_crash(ValueError(everything), environ).read_text()
 
     [report] = (stage.agent_dir / "bug-reports").iterdir()
     with zipfile.ZipFile(report) as archive:

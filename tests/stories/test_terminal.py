@@ -41,8 +41,8 @@ def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Scree
 def test_the_help_page_fits_a_small_terminal(screen: Screen) -> None:
     rows = screen(f"'{sys.executable}' -m pi -ne --help", "SIGTERM")
 
-    told = main_help(80).rstrip("\n").split("\n")
-    assert rows == told[-len(rows) :]
+    reported = main_help(80).rstrip("\n").split("\n")
+    assert rows == reported[-len(rows) :]
 
 
 def test_an_error_is_shown_as_two_lines_and_no_traceback(screen: Screen) -> None:

@@ -34,7 +34,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield Desk(tmp_path, model)
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_of_an_untrusted_project_is_read_or_run(desk: Desk, mode: str) -> None:
     outcome = desk.open(mode)
@@ -77,7 +77,7 @@ def test_programs_of_the_project_do_not_run_through_a_relative_path(
     assert ran.read_text() == "fd\n", "only the command of the model finds programs there"
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(desk: Desk) -> None:
     audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
@@ -139,7 +139,7 @@ def test_whatever_else_pi_does_in_such_a_place_is_harmless(desk: Desk, words: st
     assert (outcome.started, outcome.imported, desk.loot) == ([], [], [])
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_the_home_folder_is_no_project(desk: Desk) -> None:
     (desk.home / ".env").write_text("COLOUR=green")
     skill = desk.home / ".agents/skills/mine/SKILL.md"
@@ -154,7 +154,7 @@ def test_the_home_folder_is_no_project(desk: Desk) -> None:
     assert "MINE" in desk.model.requests[0]
 
 
-@pytest.mark.trap(104)
+@pytest.mark.behaviour("child-environment-is-clean")
 def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(desk: Desk) -> None:
     desk.model.command = 'echo "evil=[$EVIL$BASH_ENV] git=[$GIT_DIR$GIT_WORK_TREE] path=[$PATH]"'
     (desk.project.cwd / ".pi/settings.json").write_text("{}")

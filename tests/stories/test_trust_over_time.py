@@ -91,11 +91,11 @@ class Client:
         self._child.stdin.write(json.dumps(request) + "\n")
         self._child.stdin.flush()
 
-    def _await(self, wanted: Any) -> dict[str, Any]:
+    def _await(self, requested: Any) -> dict[str, Any]:
         assert self._child.stdout is not None
         for line in self._child.stdout:
             found: dict[str, Any] = json.loads(line)
-            if wanted(found):
+            if requested(found):
                 return found
         raise AssertionError("pi has ended")
 
@@ -126,7 +126,7 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
     client.ask("new_session")
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("extended", [False, True], ids=["alone", "with an extension"])
 def test_over_rpc_nothing_that_came_later_is_read_or_run(desk: Desk, extended: bool) -> None:
     if extended:
@@ -195,7 +195,7 @@ class Screen:
         self.press(keys, until=until)
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> None:
     audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
@@ -207,7 +207,7 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> No
         desk.project.arrive()
         screen.is_asked(b"/new\r")
         screen.answer(ESCAPE, until=rb"New session started")
-        screen.is_asked(b"/reload\r")  # nobody has answered yet
+        screen.is_asked(b"/reload\r")  # the question is still open
         screen.answer(ESCAPE, until=rb"[Rr]eloaded")
         screen.press(b"/resume\r", until=rb"hello")
         screen.is_asked(b"\r")

@@ -5,14 +5,14 @@ from pi.tui.terminal import Listener, Size
 
 
 def listening(terminal: VirtualTerminal) -> list[str]:
-    """What the terminal tells its program."""
+    """Input and events of the terminal."""
     heard: list[str] = []
     terminal.start(
         Listener(
             on_input=lambda data: heard.append(data.decode()),
             on_resize=lambda: heard.append("resized"),
             on_resume=lambda: heard.append("resumed"),
-            on_gone=lambda: heard.append("gone"),
+            on_disconnect=lambda: heard.append("gone"),
         ),
         restore=lambda: "bye",
     )
@@ -79,7 +79,7 @@ def test_the_window_can_be_resized_closed_and_left() -> None:
 
     assert (heard, terminal.size) == (["resized", "resumed", "gone"], Size(columns=20, rows=5))
     assert terminal.output == ["bye", "bye"]
-    terminal.type("nobody hears")
+    terminal.type("ignored")
     assert len(heard) == 3
 
 

@@ -1,4 +1,4 @@
-"""Timers that go off when the test says so."""
+"""Timers under the control of the test."""
 
 from __future__ import annotations
 

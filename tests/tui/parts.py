@@ -6,7 +6,7 @@ from pi.tui.component import CURSOR_MARKER
 
 
 class Rows:
-    """Shows the rows it was given, and counts how often it was asked."""
+    """Shows fixed rows and counts the calls of ``render``."""
 
     def __init__(self, *rows: str) -> None:
         self.rows = list(rows)
@@ -22,7 +22,7 @@ class Rows:
 
 
 class Live(Rows):
-    """Rows of which those from ``live_region_start`` on may change."""
+    """Rows that may change from ``live_region_start`` on."""
 
     def __init__(self, *rows: str, start: int, safe: int | None = None) -> None:
         super().__init__(*rows)
@@ -31,7 +31,7 @@ class Live(Rows):
 
 
 class Field(Rows):
-    """Takes keys and has a caret."""
+    """Handles keys and shows a cursor."""
 
     def __init__(self, *rows: str) -> None:
         super().__init__(*rows)

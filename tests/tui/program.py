@@ -1,4 +1,4 @@
-"""A program on a virtual terminal, with time in the hands of the test."""
+"""A program on a virtual terminal with manual timers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.tui.parts import Rows
 
 
 class Program:
-    """Components on a small terminal that a test changes and looks at."""
+    """Components on a small terminal."""
 
     def __init__(
         self, *children: Rows, env: Mapping[str, str] | None = None, replies: bool = False
@@ -19,7 +19,7 @@ class Program:
         self.timers = ManualTimers()
         self.terminal = VirtualTerminal(20, 6, replies=replies)
         self.gone = False
-        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_gone=self._end)
+        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_disconnect=self._end)
         for child in children:
             self.tui.add_child(child)
         self.tui.start(self.timers)
@@ -32,7 +32,7 @@ class Program:
         return [row for row in self.terminal.screen if row]
 
     def writes(self) -> list[str]:
-        """What is written from now until half a second later."""
+        """Returns what is written in the next half second."""
         before = len(self.terminal.output)
         self.timers.advance(0.5)
         return self.terminal.output[before:]

@@ -1,6 +1,6 @@
-"""The program that ``PtyProgram`` starts: shows what is typed; some keys end it.
+"""The program that ``PtyProgram`` starts: shows typed keys; some keys end it.
 
-With ``DEMO_FULLSCREEN`` it takes the whole screen, and says in the end what was shown there.
+With ``DEMO_FULLSCREEN`` it uses fullscreen mode, and prints at exit what was shown there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pi.tui.tui import TUI
 
 
 class Typed:
-    """Shows the keys that came, and does what some of them mean."""
+    """Shows the typed keys and runs the commands of some of them."""
 
     def __init__(self) -> None:
         self.focused = False
@@ -51,7 +51,7 @@ async def main() -> None:
         ProcessTerminal(env=os.environ),
         env=os.environ,
         mode="fullscreen" if "DEMO_FULLSCREEN" in os.environ else "regular",
-        on_gone=lambda: typed.done.set_result(None),
+        on_disconnect=lambda: typed.done.set_result(None),
     )
     if isinstance(tui.display, FullscreenDisplay):
         tui.display.exit_rows = lambda width: ["what was shown"]

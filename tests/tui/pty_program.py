@@ -1,4 +1,4 @@
-"""A program on a pseudo terminal, as a person would start it."""
+"""A program on a pseudo terminal, as a user would start it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SECONDS = 60.0
 
 
 class PtyProgram:
-    """Starts ``pty_demo.py`` on a terminal of its own; leaving the block kills it.
+    """Starts ``pty_demo.py`` on its own terminal; leaving the block kills it.
 
-    ``shell`` is a script for bash in place of the program alone; ``$DEMO`` runs the program.
+    ``shell`` is a bash script that replaces the program; ``$DEMO`` runs the program.
     """
 
     def __init__(self, *, env: dict[str, str] | None = None, shell: str = "") -> None:
@@ -67,7 +67,7 @@ class PtyProgram:
         os.write(self._master, data)
 
     def wait_for(self, text: bytes, *, after: int = 0) -> None:
-        """Read until ``text`` was written."""
+        """Reads until ``text`` was written."""
         end = time.monotonic() + SECONDS
         while text not in self.output[after:]:
             assert time.monotonic() < end, self.output
@@ -77,13 +77,13 @@ class PtyProgram:
         os.kill(self.pid, number)
 
     def hang_up(self) -> None:
-        """Close the window."""
+        """Closes the window."""
         os.close(self._slave)
         os.close(self._master)
         self._master = self._slave = -1
 
     def end(self) -> int:
-        """Wait for the program's end; its exit code, negative for a signal."""
+        """Waits for the program to end. Returns its exit code, negative for a signal."""
         end = time.monotonic() + SECONDS
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -99,7 +99,7 @@ class PtyProgram:
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def unread_input(self) -> bytes:
-        """What a shell would get to read now, as if it read keys one by one."""
+        """Returns the input that a shell would read now, key by key."""
         attributes = termios.tcgetattr(self._slave)
         attributes[3] &= ~termios.ICANON
         termios.tcsetattr(self._slave, termios.TCSANOW, attributes)

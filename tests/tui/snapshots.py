@@ -1,6 +1,6 @@
-"""What the gallery looks like, kept as text beside this module.
+"""The appearance of the gallery, kept as text beside this module.
 
-``python -m tests.tui.snapshots`` writes the files anew: read the difference like code.
+``python -m tests.tui.snapshots`` rewrites the files. Review the difference like code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).with_name("snapshots")
 
 
 def _styled(gallery: Gallery) -> list[str]:
-    """Rows with their sequences, readable: ``␛`` is the escape character."""
+    """Returns rows with readable sequences: ``␛`` is the escape character."""
     return [row.replace("\x1b", "␛").replace("\x07", "␇") for row in gallery.render(60)]
 
 
@@ -28,12 +28,12 @@ FRAMES: dict[str, Callable[[], list[str]]] = {
 
 
 def actual(name: str) -> str:
-    """What it looks like now."""
+    """Returns the current appearance."""
     return "".join(f"{row}\n" for row in FRAMES[name]())
 
 
 def expected(name: str) -> str:
-    """What it looked like when somebody last agreed."""
+    """Returns the approved appearance."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

@@ -32,7 +32,7 @@ def test_a_terminal_is_known_by_its_environment(
     assert (found.brand, found.images, found.hyperlinks) == (brand, images, links)
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize(
     ("env", "colours"),
     [
@@ -56,7 +56,7 @@ def test_the_depth_of_colours(env: dict[str, str], colours: ColourDepth) -> None
     assert detect(env).colours is colours
 
 
-@pytest.mark.trap(157)
+@pytest.mark.behaviour("multiplexers-are-detected")
 @pytest.mark.parametrize(
     "env",
     [
@@ -73,14 +73,14 @@ def test_multiplexers_are_known_by_pane_variables_and_by_term(env: dict[str, str
     assert not is_multiplexer({"TERM": "xterm-256color", "TMUX": ""})
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_inside_a_multiplexer_there_are_no_pictures_and_links() -> None:
     found = detect({"KITTY_WINDOW_ID": "1", "TMUX": "x"})
 
     assert (found.multiplexer, found.images, found.hyperlinks) == (True, None, False)
 
 
-@pytest.mark.trap(158)
+@pytest.mark.behaviour("synchronized-output-on-report")
 @pytest.mark.parametrize(
     ("env", "on", "fixed"),
     [
@@ -115,7 +115,7 @@ def test_the_user_decides_about_pictures_links_and_notifications() -> None:
     assert detect({"PI_HARDWARE_CURSOR": "1"}).hardware_cursor
 
 
-@pytest.mark.trap(187)
+@pytest.mark.behaviour("key-formats-decode")
 def test_an_unknown_terminal_over_ssh_keeps_its_keys() -> None:
     assert not detect({"SSH_TTY": "/dev/pts/1", "TERM": "vt220"}).modify_other_keys
     assert detect({"SSH_TTY": "/dev/pts/1", "TERM": "xterm-256color"}).modify_other_keys

@@ -10,7 +10,7 @@ from pi.tui.desktop import Clipboard, Copied, CopyFailed, osc52, runner
 
 
 class Desk:
-    """Programs that are installed, what they were given, and what the terminal was sent."""
+    """Installed programs, their input, and what the terminal received."""
 
     def __init__(self, *installed: str, failing: Sequence[str] = ()) -> None:
         self.installed = installed
@@ -31,7 +31,7 @@ class Desk:
         )
 
 
-@pytest.mark.trap(204)
+@pytest.mark.behaviour("copy-reports-truth")
 @pytest.mark.parametrize(
     ("system", "env", "command"),
     [
@@ -57,7 +57,7 @@ async def test_the_program_that_reaches_the_clipboard_is_run(
     assert desk.written == []
 
 
-@pytest.mark.trap(204)
+@pytest.mark.behaviour("copy-reports-truth")
 @pytest.mark.parametrize(("system", "env"), [("linux", {"WSL_DISTRO_NAME": "D"}), ("win32", {})])
 async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
     desk = Desk("clip.exe")
@@ -66,17 +66,17 @@ async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
     assert desk.ran[0][1].decode("utf-16") == "hé"
 
 
-@pytest.mark.trap(204)
-async def test_a_program_that_fails_took_nothing_and_the_next_is_asked() -> None:
+@pytest.mark.behaviour("copy-reports-truth")
+async def test_the_next_program_is_tried_after_a_failure() -> None:
     desk = Desk("wl-copy", "xsel", failing=["wl-copy"])
     copied = await desk.clipboard({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}).copy("x")
 
     assert copied == Copied(by="xsel", confirmed=True)
 
 
-@pytest.mark.trap(204)
+@pytest.mark.behaviour("copy-reports-truth")
 @pytest.mark.parametrize("env", [{}, {"SSH_CONNECTION": "a"}])
-async def test_without_programs_the_terminal_is_asked_and_success_is_not_claimed(
+async def test_without_programs_the_terminal_is_used_without_claiming_success(
     env: Mapping[str, str],
 ) -> None:
     desk = Desk("wl-copy", "pbcopy")
@@ -85,8 +85,8 @@ async def test_without_programs_the_terminal_is_asked_and_success_is_not_claimed
     assert desk.written == ["\x1b]52;c;aGk=\x07"]
 
 
-@pytest.mark.trap(204)
-async def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
+@pytest.mark.behaviour("copy-reports-truth")
+async def test_text_beyond_the_osc52_limit_is_not_sent() -> None:
     desk = Desk()
 
     with pytest.raises(CopyFailed) as failure:

@@ -9,14 +9,14 @@ def test_the_cursor_marker_takes_no_column() -> None:
     assert visible_width(f"ab{CURSOR_MARKER}c") == 3
 
 
-def test_what_a_component_can_do_is_seen_by_its_members() -> None:
+def test_component_protocols_are_checked_by_members() -> None:
     field, rows = Field(), Rows()
 
     assert (isinstance(field, Focusable), isinstance(field, Interactive)) == (True, True)
     assert (isinstance(rows, Focusable), isinstance(rows, Interactive)) == (False, False)
 
 
-def test_key_releases_are_for_those_who_ask() -> None:
+def test_key_releases_are_delivered_on_request() -> None:
     class Piano(Field):
         wants_key_release = True
 

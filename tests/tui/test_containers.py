@@ -15,7 +15,7 @@ def test_children_stand_one_below_the_other() -> None:
     assert container.render(10) == ["a", "b", "c"]
 
 
-def test_unchanged_children_give_the_same_list_again() -> None:
+def test_unchanged_children_return_the_same_list() -> None:
     container = Container(Rows("a"), Rows("b"))
 
     assert container.render(10) is container.render(10)
@@ -32,7 +32,7 @@ def test_a_list_that_was_returned_is_not_altered() -> None:
     assert (before, after) == (["a", "b"], ["a", "c", "d"])
 
 
-def test_children_come_and_go() -> None:
+def test_children_can_be_added_and_removed() -> None:
     first, second, third = Rows("1"), Rows("2"), Rows("3")
     container = Container(first, third)
     container.render(10)
@@ -48,7 +48,7 @@ def test_children_come_and_go() -> None:
     assert container.render(10) == ["3"]
 
 
-@pytest.mark.trap(169)
+@pytest.mark.behaviour("input-before-painting")
 def test_only_the_part_that_asked_is_drawn() -> None:
     history, spinner = Rows("long"), Rows("|")
     container = Container(history, Container(Rows("status"), spinner))
@@ -70,7 +70,7 @@ def test_at_another_width_everything_is_drawn() -> None:
     assert history.drawn == 2
 
 
-@pytest.mark.trap(154)
+@pytest.mark.behaviour("topmost-open-block-limits")
 def test_the_first_live_region_is_that_of_the_container() -> None:
     container = Container(
         Rows("a", "b"), Live("c", "d", "e", start=1, safe=2), Live("f", start=0, safe=1)

@@ -31,7 +31,7 @@ def test_the_boundary_is_the_settled_end_else_the_live_start_else_the_end() -> N
         assert display.ledger == Ledger(committed=committed, top=15)
 
 
-def test_what_stays_in_the_window_is_no_history_even_where_there_is_no_room_for_it() -> None:
+def test_rows_that_stay_in_the_window_never_become_history() -> None:
     class Editor(Rows):
         stays_in_window = True
 
@@ -44,7 +44,7 @@ def test_what_stays_in_the_window_is_no_history_even_where_there_is_no_room_for_
     assert display.ledger == Ledger(committed=1, top=4)
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
 
@@ -53,7 +53,7 @@ def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     assert (outside.reset(), inside.reset()) == (Repaint.EVERYTHING, Repaint.WINDOW)
 
 
-def test_of_what_is_shown_instead_a_pane_gets_also_the_one_row_that_differs_in_history() -> None:
+def test_new_content_in_a_pane_includes_a_single_changed_history_row() -> None:
     display = RegularDisplay(SIZE, in_pane=True)
     display.root.add_child(Rows("header", "", "said before", *numbered(5)))
     painted(display)
@@ -86,12 +86,12 @@ def test_the_mouse_belongs_to_the_terminal() -> None:
 
 
 class Brief(Rows):
-    """Rows of which some go away soon."""
+    """Rows of which some are transient."""
 
-    passing_rows = 3
+    transient_rows = 3
 
 
-def test_what_rows_that_pass_push_out_of_the_window_is_no_history_yet() -> None:
+def test_rows_pushed_out_by_transient_rows_are_not_history_yet() -> None:
     display = RegularDisplay(SIZE, in_pane=False)
     display.root.add_child(Rows(*numbered(6)))
     editor, dialog = Rows("editor"), Brief(*numbered(4, 90))
@@ -111,7 +111,7 @@ def test_what_rows_that_pass_push_out_of_the_window_is_no_history_yet() -> None:
     assert during == Ledger(committed=2, top=5)
 
 
-def test_while_rows_pass_all_that_would_be_history_without_them_becomes_it() -> None:
+def test_transient_rows_do_not_delay_other_history() -> None:
     display = RegularDisplay(SIZE, in_pane=False)
     display.root.add_child(Rows(*numbered(20)))
     display.root.add_child(Brief(*numbered(4)))

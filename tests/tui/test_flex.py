@@ -20,7 +20,7 @@ def test_limits_are_kept() -> None:
     assert share(20, entries, [0, 0, 0]) == [3, 13, 4]
 
 
-def test_a_basis_stands_for_the_content() -> None:
+def test_a_basis_replaces_the_content_size() -> None:
     assert share(10, [Flex(basis=4), Flex()], [9, 6]) == [4, 6]
 
 

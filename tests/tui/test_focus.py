@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from pi.tui.overlays import Focus
+from pi.tui.overlays import FocusState
 from tests.tui.parts import Field, Rows
 
 
 def test_only_one_has_the_focus() -> None:
-    focus, first, second = Focus(), Field(), Field()
+    focus, first, second = FocusState(), Field(), Field()
 
     focus.set(first)
     focus.set(second)
@@ -13,8 +13,8 @@ def test_only_one_has_the_focus() -> None:
     assert (first.focused, second.focused, focus.target) == (False, True, second)
 
 
-def test_a_component_that_does_not_care_may_have_it() -> None:
-    focus, rows = Focus(), Rows()
+def test_a_component_without_focused_can_have_the_focus() -> None:
+    focus, rows = FocusState(), Rows()
 
     focus.set(rows)
     assert focus.target is rows

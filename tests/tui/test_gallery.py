@@ -12,11 +12,11 @@ from tests.tui.snapshots import FRAMES, actual, expected
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_the_gallery_looks_as_agreed(name: str) -> None:
+def test_the_gallery_matches_its_snapshots(name: str) -> None:
     assert actual(name) == expected(name)
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 20, 33, 80, 200])
 def test_every_widget_fits_every_width(width: int) -> None:
     assert max(map(visible_width, Gallery().render(width))) <= width
@@ -29,7 +29,7 @@ def test_the_frame_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class WatchedTerminal(VirtualTerminal):
-    """Tells when something was written."""
+    """Sets an event when something was written."""
 
     def __init__(self) -> None:
         super().__init__(60, 80)
@@ -46,7 +46,7 @@ class WatchedTerminal(VirtualTerminal):
                 await self._written.wait()
 
 
-async def test_a_visitor_can_try_every_widget_and_leave() -> None:
+async def test_a_user_can_try_every_widget_and_quit() -> None:
     terminal = WatchedTerminal()
     visit = asyncio.create_task(show(terminal, Capabilities(), {}))
 

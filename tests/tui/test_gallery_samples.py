@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.gallery_samples import PALETTES, Paints, Scheme, sample_picture, select
-from pi.tui.images.protocols import Size
+from pi.tui.images.protocols import PixelSize
 from pi.tui.style import ColourDepth
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("scheme", PALETTES)
 def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
     paints = Paints(PALETTES[scheme], ColourDepth.NONE)
@@ -22,4 +22,4 @@ def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
 
 def test_the_picture_is_the_same_every_time() -> None:
     assert sample_picture() == sample_picture()
-    assert sample_picture().size == Size(108, 72)
+    assert sample_picture().size == PixelSize(108, 72)

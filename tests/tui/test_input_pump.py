@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from pi.tui.input.decoder import Decoder, InputDecision, InputEvent, InputPump, KeyListeners
+from pi.tui.input.decoder import Decoder, InputDecision, InputEvent, InputReader, KeyListeners
 from pi.tui.terminal import Timing
 from tests.tui.manual_timers import ManualTimers
 
 
-def pump() -> tuple[InputPump, ManualTimers, list[InputEvent]]:
+def pump() -> tuple[InputReader, ManualTimers, list[InputEvent]]:
     events: list[InputEvent] = []
     timers = ManualTimers()
-    return InputPump(Decoder(Timing()), timers, events.append), timers, events
+    return InputReader(Decoder(Timing()), timers, events.append), timers, events
 
 
 def test_a_sequence_in_pieces_is_one_key() -> None:
@@ -31,7 +31,7 @@ def test_a_lone_escape_is_a_key_after_a_moment() -> None:
     assert events == ["\x1b"]
 
 
-def test_after_stop_nothing_comes_late() -> None:
+def test_no_event_is_delivered_after_stop() -> None:
     feeder, timers, events = pump()
 
     feeder.feed(b"\x1b")

@@ -2,19 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.transcript import REARM_FRAMES, STABLE_FRAMES, LiveCommit
+from pi.tui.transcript import REARM_FRAMES, STABLE_FRAMES, EarlyCommit
 from tests.tui.parts import numbered
 
 
 def test_a_block_that_only_grows_keeps_back_its_last_row() -> None:
-    commit = LiveCommit()
+    commit = EarlyCommit()
 
     assert [commit.observe(numbered(count)) for count in (1, 2, 5)] == [0, 1, 4]
     assert commit.observe([*numbered(4), "row 4 and more", "row 5"]) == 5
 
 
-def test_a_rewritten_row_makes_it_careful_for_a_while() -> None:
-    commit = LiveCommit()
+def test_a_rewritten_row_delays_the_early_commit() -> None:
+    commit = EarlyCommit()
     commit.observe(numbered(10))
 
     assert commit.observe(["changed", *numbered(9)]) == 0
@@ -27,9 +27,9 @@ def ticking(head: int, number: int) -> list[str]:
     return [*numbered(head), f"tick {number}", "tail"]
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_rows_above_a_ticking_one_settle_after_many_frames() -> None:
-    commit = LiveCommit()
+    commit = EarlyCommit()
 
     settled = [commit.observe(ticking(20, number)) for number in range(2 * STABLE_FRAMES)]
 
@@ -37,7 +37,7 @@ def test_rows_above_a_ticking_one_settle_after_many_frames() -> None:
 
 
 def test_a_row_that_ticks_slowly_is_not_taken_for_settled_again_and_again() -> None:
-    commit = LiveCommit()
+    commit = EarlyCommit()
     for number in range(10 * STABLE_FRAMES):
         rows = ticking(5, number // (2 * STABLE_FRAMES))
         rows.append(f"fast {number}")
@@ -48,7 +48,7 @@ def test_a_row_that_ticks_slowly_is_not_taken_for_settled_again_and_again() -> N
 
 
 def test_a_change_of_style_changes_nothing() -> None:
-    commit = LiveCommit()
+    commit = EarlyCommit()
     commit.observe(numbered(10))
 
     assert commit.observe([f"\x1b[31m{row}\x1b[0m" for row in numbered(10)]) == 9

@@ -9,11 +9,11 @@ from pi.tui.input.reports import (
     Colour,
     ColourScheme,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
 )
-from pi.tui.negotiation import Appearance, Negotiation
+from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.terminal import Capabilities
 
 DA1 = DeviceAttributes(codes=(62,))
@@ -25,7 +25,7 @@ def make(
     written: list[str] = []
     negotiation = Negotiation(
         capabilities or Capabilities(),
-        Appearance({}),
+        ColourSchemeState({}),
         write=written.append,
         follow_scheme=follow_scheme,
     )
@@ -33,7 +33,7 @@ def make(
     return negotiation, written
 
 
-def test_the_conversation_begins_as_others_expect() -> None:
+def test_the_start_sequences_are_in_the_expected_order() -> None:
     _, written = make(Capabilities(images="kitty", synchronized_is_fixed=True))
 
     assert written == ["\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b[16t\x1b]11;?\x07"]
@@ -46,75 +46,75 @@ def test_a_theme_that_adapts_asks_for_the_scheme_first() -> None:
     assert negotiation.ending(leave_window="").endswith("\x1b[?25h\x1b[?2004l\x1b[?2031l")
 
 
-@pytest.mark.trap(186)
+@pytest.mark.behaviour("keyboard-protocol-from-replies")
 def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
     kitty, written = make()
-    kitty.take(KittyFlags(flags=7))
-    kitty.take(DA1)
+    kitty.handle_reply(KittyFlags(flags=7))
+    kitty.handle_reply(DA1)
     assert (kitty.keyboard, len(written)) == ("kitty", 1)
 
     late, written = make()
-    late.take(DA1)
+    late.handle_reply(DA1)
     assert (late.keyboard, written[1:]) == ("modify-other-keys", ["\x1b[>4;2m"])
-    late.take(KittyFlags(flags=7))
+    late.handle_reply(KittyFlags(flags=7))
     assert (late.keyboard, written[2:]) == ("kitty", ["\x1b[>4;0m"])
 
     silent, written = make()
     assert (silent.keyboard, len(written)) == ("legacy", 1)
 
 
-def test_everything_is_taken_back_in_order() -> None:
+def test_modes_are_restored_in_order() -> None:
     negotiation, _ = make()
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
 
     assert negotiation.ending(leave_window="<end>") == (
         "\x1b[?7h\x1b[<u\x1b[>4;0m<end>\x1b[?25h\x1b[?2004l"
     )
 
 
-@pytest.mark.trap(158)
+@pytest.mark.behaviour("synchronized-output-on-report")
 @pytest.mark.parametrize(("state", "on"), [(0, False), (1, True), (2, True), (4, False)])
 def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: bool) -> None:
     negotiation, written = make(Capabilities(synchronized=not on))
 
-    negotiation.take(ModeReport(mode=2026, state=state))
+    negotiation.handle_reply(ModeReport(mode=2026, state=state))
 
     assert (negotiation.synchronized, written[0].endswith("\x1b[?2026$p")) == (on, True)
 
 
-def test_but_the_user_decides_before_it() -> None:
+def test_the_user_setting_overrides_the_terminal() -> None:
     negotiation, _ = make(Capabilities(synchronized=False, synchronized_is_fixed=True))
 
-    negotiation.take(ModeReport(mode=2026, state=1))
+    negotiation.handle_reply(ModeReport(mode=2026, state=1))
 
     assert not negotiation.synchronized
 
 
-def test_each_answer_to_da1_belongs_to_its_question() -> None:
+def test_each_da1_reply_belongs_to_its_query() -> None:
     negotiation, _ = make()
     answered: list[str] = []
-    negotiation.ask_background(lambda: answered.append("background"))
+    negotiation.query_background(lambda: answered.append("background"))
 
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
     assert (answered, negotiation.keyboard) == ([], "modify-other-keys")
-    negotiation.take(DA1)
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
+    negotiation.handle_reply(DA1)
     assert answered == ["background"]
 
 
 def test_colours_and_sizes_are_noted() -> None:
-    appearance = Appearance({})
+    appearance = ColourSchemeState({})
     negotiation = Negotiation(Capabilities(), appearance, write=lambda _: None)
 
-    negotiation.take(CellSize(width=10, height=20))
-    negotiation.take(CellSize(width=0, height=0))
-    negotiation.take(Colour(slot="background", red=1, green=1, blue=1))
+    negotiation.handle_reply(CellSize(width=10, height=20))
+    negotiation.handle_reply(CellSize(width=0, height=0))
+    negotiation.handle_reply(Colour(slot="background", red=1, green=1, blue=1))
     assert (negotiation.cell, appearance.scheme) == (CellSize(width=10, height=20), "light")
-    negotiation.take(ColourScheme(scheme="dark"))
+    negotiation.handle_reply(ColourScheme(scheme="dark"))
     assert appearance.scheme == "dark"
 
 
-@pytest.mark.trap(190)
+@pytest.mark.behaviour("replies-are-never-typed")
 def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
     negotiation, _ = make()
     decoder, typed = Decoder(), list[object]()
@@ -125,7 +125,7 @@ def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
             if isinstance(event, str):
                 typed.append(event)
             else:
-                negotiation.take(event)  # type: ignore[arg-type]
+                negotiation.handle_reply(event)  # type: ignore[arg-type]
 
     assert (typed, negotiation.keyboard, negotiation.synchronized) == ([], "kitty", True)
     assert negotiation.cell == CellSize(width=10, height=20)
@@ -133,7 +133,7 @@ def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
 
 def test_a_real_emulator_is_left_as_it_was_found() -> None:
     terminal = VirtualTerminal()
-    negotiation = Negotiation(Capabilities(), Appearance({}), write=terminal.write)
+    negotiation = Negotiation(Capabilities(), ColourSchemeState({}), write=terminal.write)
 
     negotiation.begin()
     assert (terminal.mode(2004), terminal.cursor_is_visible) == (True, False)
@@ -145,9 +145,9 @@ def test_a_real_emulator_is_left_as_it_was_found() -> None:
     )
 
 
-def test_whether_the_window_has_the_keyboard_is_asked_for_once_and_told_until_the_end() -> None:
+def test_focus_reports_are_enabled_once_until_the_end() -> None:
     negotiation, written = make()
-    negotiation.take(ModeReport(mode=2026, state=2))
+    negotiation.handle_reply(ModeReport(mode=2026, state=2))
     quiet = negotiation.ending(leave_window="")
     negotiation.follow_focus()
     negotiation.follow_focus()
@@ -159,28 +159,28 @@ def test_whether_the_window_has_the_keyboard_is_asked_for_once_and_told_until_th
     assert written[-1].endswith("\x1b[?1004h")
 
 
-def test_who_does_not_answer_questions_about_modes_is_asked_no_other() -> None:
+def test_a_terminal_without_mode_replies_gets_no_further_mode_queries() -> None:
     negotiation, written = make()
     negotiation.follow_focus()
 
     assert written[1:] == ["\x1b[?1004h"]
 
 
-def test_a_window_has_the_keyboard_until_it_says_otherwise_if_it_says_such_things() -> None:
+def test_a_window_with_focus_reports_has_the_focus_until_it_reports_a_loss() -> None:
     seen = {}
     for state in (0, 1):
         negotiation, _ = make()
-        negotiation.take(ModeReport(mode=1004, state=state))
+        negotiation.handle_reply(ModeReport(mode=1004, state=state))
         seen[state] = [negotiation.has_focus]
         for gained in (False, True):
-            negotiation.take(Focus(gained=gained))
+            negotiation.handle_reply(FocusReport(gained=gained))
             seen[state].append(negotiation.has_focus)
 
     assert seen == {0: [None, False, True], 1: [True, False, True]}
 
 
-def test_what_a_multiplexer_says_of_the_mode_is_not_believed() -> None:
+def test_the_mode_reply_of_a_multiplexer_is_ignored() -> None:
     negotiation, _ = make(Capabilities(multiplexer=True))
-    negotiation.take(ModeReport(mode=1004, state=1))
+    negotiation.handle_reply(ModeReport(mode=1004, state=1))
 
     assert negotiation.has_focus is None

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-from pi.tui.overlays import Bounds, Focus, OverlayOptions, Overlays
+from pi.tui.overlays import Bounds, FocusState, OverlayOptions, Overlays
 from pi.tui.screen.rows import Layer
 from pi.tui.terminal import Size
 from tests.tui.parts import Field, Rows
 
 
 def make() -> tuple[Overlays, Field]:
-    overlays = Overlays(Focus(), size=lambda: Size(columns=40, rows=10))
+    overlays = Overlays(FocusState(), size=lambda: Size(columns=40, rows=10))
     editor = Field()
     overlays.set_focus_below(editor)
     return overlays, editor
 
 
-def test_an_overlay_takes_the_keys_and_gives_them_back() -> None:
+def test_an_overlay_takes_the_focus_and_restores_it() -> None:
     overlays, editor = make()
     dialog = Field()
 
@@ -52,7 +52,7 @@ def test_one_that_takes_no_keys_leaves_the_focus_alone() -> None:
     handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
     assert overlays.focus.target is editor
     handle.focus()
-    overlays.settle()  # as before every key
+    overlays.update_focus()  # as before every key
     assert handle.is_focused
     handle.hide()
     assert overlays.focus.target is editor
@@ -74,7 +74,7 @@ def test_an_overlay_that_is_shown_again_keeps_the_keys_over_a_later_one() -> Non
 
     first.set_hidden(True)
     first.set_hidden(False)
-    overlays.settle()  # as before every key
+    overlays.update_focus()  # as before every key
 
     assert (first.is_focused, overlays.handles) == (True, (second, first))
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.errors import PiError
-from pi.tui.overlays import Anchor, Bounds, Margin, OverlayOptions, Space
+from pi.tui.overlays import Anchor, Bounds, Margin, OverlayArea, OverlayOptions
 from pi.tui.terminal import Size
 
 SCREEN = Size(columns=100, rows=40)
 
 
 def bounds(options: OverlayOptions, height: int = 10, size: Size = SCREEN) -> Bounds:
-    return Space(options, size).bounds(height)
+    return OverlayArea(options, size).bounds(height)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def bounds(options: OverlayOptions, height: int = 10, size: Size = SCREEN) -> Bo
         ("right-center", 15, 80),
     ],
 )
-def test_an_anchor_says_where(anchor: Anchor, row: int, column: int) -> None:
+def test_an_anchor_sets_the_position(anchor: Anchor, row: int, column: int) -> None:
     assert bounds(OverlayOptions(anchor=anchor, width=20)) == Bounds(row, column, 20, 10)
 
 
@@ -56,22 +56,22 @@ def test_a_place_in_cells_counts_from_the_edge_of_the_screen_not_of_the_margin()
 
 
 def test_a_share_is_one_of_the_whole_screen() -> None:
-    space = Space(OverlayOptions(width="50%", max_height="50%", margin=10), SCREEN)
+    space = OverlayArea(OverlayOptions(width="50%", max_height="50%", margin=10), SCREEN)
 
     assert (space.width, space.height) == (50, 20)
 
 
 def test_sizes_have_limits() -> None:
-    assert Space(OverlayOptions(), SCREEN).width == 80
-    assert Space(OverlayOptions(width="10%", min_width=30), SCREEN).width == 30
-    assert Space(OverlayOptions(width=500), SCREEN).width == 100
-    assert Space(OverlayOptions(max_height="50%"), SCREEN).height == 20
-    assert Space(OverlayOptions(max_height=99, margin=1), SCREEN).height == 38
+    assert OverlayArea(OverlayOptions(), SCREEN).width == 80
+    assert OverlayArea(OverlayOptions(width="10%", min_width=30), SCREEN).width == 30
+    assert OverlayArea(OverlayOptions(width=500), SCREEN).width == 100
+    assert OverlayArea(OverlayOptions(max_height="50%"), SCREEN).height == 20
+    assert OverlayArea(OverlayOptions(max_height=99, margin=1), SCREEN).height == 38
 
 
-def test_nonsense_is_told() -> None:
-    with pytest.raises(PiError, match="no length"):
-        _ = Space(OverlayOptions(width="wide"), SCREEN).width
+def test_invalid_lengths_raise() -> None:
+    with pytest.raises(PiError, match="Invalid overlay length"):
+        _ = OverlayArea(OverlayOptions(width="wide"), SCREEN).width
 
 
 @given(
@@ -91,7 +91,7 @@ def test_nonsense_is_told() -> None:
 def test_an_overlay_is_always_inside_the_screen(
     options: OverlayOptions, columns: int, rows: int, height: int
 ) -> None:
-    space = Space(options, Size(columns=columns, rows=rows))
+    space = OverlayArea(options, Size(columns=columns, rows=rows))
     place = space.bounds(min(height, space.height))
 
     assert place.column in range(columns - place.width + 1)

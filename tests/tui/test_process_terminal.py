@@ -18,14 +18,14 @@ RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
 
 @pytest.fixture
 def device() -> Iterator[tuple[int, int]]:
-    """The two ends of a terminal: a person's, and the one that a program is started on."""
+    """Returns the two ends of a terminal: the user's, and the program's."""
     ends = pty.openpty()
     yield ends
     for end in ends:
         os.close(end)
 
 
-def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
+def test_input_that_is_not_a_terminal_is_refused(tmp_path: Path) -> None:
     with (
         (tmp_path / "file").open("w") as file,
         pytest.raises(NotATerminal, match="needs a terminal"),
@@ -33,7 +33,7 @@ def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
         ProcessTerminal(env={}, input_fd=file.fileno(), output_fd=file.fileno())
 
 
-@pytest.mark.trap(178)
+@pytest.mark.behaviour("size-from-the-environment")
 def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int, int]) -> None:
     _, slave = device
 
@@ -46,8 +46,8 @@ def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int,
     )
 
 
-@pytest.mark.trap(164)
-def test_a_normal_end_gives_the_terminal_back() -> None:
+@pytest.mark.behaviour("exit-restores-the-terminal")
+def test_a_normal_exit_restores_the_terminal() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
         assert program.output.startswith(b"\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b]11;?\x07")
@@ -60,8 +60,8 @@ def test_a_normal_end_gives_the_terminal_back() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
-def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
+@pytest.mark.behaviour("exit-restores-the-terminal")
+def test_an_exception_is_shown_after_the_terminal_is_restored() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
         program.type(b"x")
@@ -72,9 +72,9 @@ def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
+def test_a_signal_restores_the_terminal_and_ends_the_program(
     number: signal.Signals,
 ) -> None:
     with PtyProgram() as program:
@@ -86,8 +86,8 @@ def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(166)
-def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it(
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
+def test_a_signal_during_the_restore_is_handled_after_it(
     device: tuple[int, int],
 ) -> None:
     _, slave = device
@@ -110,7 +110,7 @@ def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it(
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_terminal_that_is_closed_ends_the_program() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -130,8 +130,8 @@ def test_another_size_is_noticed() -> None:
         assert program.end() == 0
 
 
-@pytest.mark.trap(165)
-def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
+@pytest.mark.behaviour("late-input-is-drained")
+def test_pending_replies_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         _answer(program)
         program.type(b"q")
@@ -142,9 +142,9 @@ def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
         assert b"97;1:3u" not in program.output
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
+def test_pending_replies_after_a_signal_do_not_reach_the_shell(
     number: signal.Signals,
 ) -> None:
     with PtyProgram() as program:
@@ -159,7 +159,7 @@ def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
         assert not program.unread_input()
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -172,7 +172,7 @@ def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None
         assert not program.unread_input()
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_suspended_program_comes_back_with_its_screen(
     program: Callable[[str, str], str],
 ) -> None:
@@ -191,7 +191,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_begins_again() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -206,8 +206,8 @@ def test_a_program_stopped_from_outside_begins_again() -> None:
         assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
 
 
-@pytest.mark.trap(167)
-def test_a_program_stopped_from_outside_says_only_in_the_end_what_it_has_shown() -> None:
+@pytest.mark.behaviour("suspend-and-resume")
+def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> None:
     with PtyProgram(env={"DEMO_FULLSCREEN": "1"}) as program:
         program.wait_for(b"ready")
         mark = len(program.output)
@@ -220,8 +220,8 @@ def test_a_program_stopped_from_outside_says_only_in_the_end_what_it_has_shown()
         assert program.output.count(b"what was shown") == 1
 
 
-@pytest.mark.trap(168)
-def test_what_others_print_comes_after_the_screen() -> None:
+@pytest.mark.behaviour("only-the-tui-writes")
+def test_stray_output_is_printed_after_the_screen() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
         program.type(b"w")
@@ -234,7 +234,7 @@ def test_what_others_print_comes_after_the_screen() -> None:
         assert (b"a child prints" in after, b"a library warns" in after) == (True, True)
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 def test_keys_typed_before_the_start_are_kept() -> None:
     with PtyProgram() as program:
         program.type(b"abc")
@@ -254,14 +254,16 @@ def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
         assert log.read_bytes() + b"over\r\n" == program.output
 
 
-async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was_taken(
+async def test_keys_typed_while_the_loop_is_blocked_are_delivered_except_taken_ones(
     device: tuple[int, int],
 ) -> None:
     master, slave = device
     terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
-    terminal.read_aside(lambda data: data)  # it is nobody's terminal yet
-    listener = Listener(arrived.put_nowait, on_resize=_ignore, on_resume=_ignore, on_gone=_ignore)
+    terminal.read_aside(lambda data: data)  # the terminal is not started yet
+    listener = Listener(
+        arrived.put_nowait, on_resize=_ignore, on_resume=_ignore, on_disconnect=_ignore
+    )
     terminal.start(listener, restore=lambda: "")
     try:
         terminal.read_aside(lambda data: data)  # nothing was typed
@@ -275,14 +277,14 @@ async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was
 
 
 def _answer(program: PtyProgram) -> None:
-    """Answer what is asked first, as a terminal that does not know Kitty's keys."""
+    """Replies to the first query like a terminal without Kitty's keys."""
     program.wait_for(b"\x1b[c")
     program.type(b"\x1b[?62;22c")
     program.wait_for(b"\x1b[>4;2m")
 
 
 def _ignore() -> None:
-    """It does not happen here."""
+    """Not expected here."""
 
 
 def test_on_windows_there_must_be_a_console() -> None:

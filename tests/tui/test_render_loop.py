@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.render_loop import FRAME_SECONDS, RenderLoop, Settle
+from pi.tui.render_loop import FRAME_SECONDS, Debounce, RenderLoop
 from tests.tui.manual_timers import ManualTimers
 
 
@@ -28,7 +28,7 @@ def test_many_requests_are_one_frame() -> None:
     assert painter.painted == [0.0]
 
 
-def test_frames_keep_their_distance() -> None:
+def test_frames_are_rate_limited() -> None:
     painter = Painter()
 
     for _ in range(1000):
@@ -38,7 +38,7 @@ def test_frames_keep_their_distance() -> None:
     assert len(painter.painted) in range(55, 62)
 
 
-def test_a_frame_at_once_counts_for_the_request() -> None:
+def test_an_immediate_frame_satisfies_the_request() -> None:
     painter = Painter()
 
     painter.loop.request()
@@ -49,7 +49,7 @@ def test_a_frame_at_once_counts_for_the_request() -> None:
     assert (painter.painted, painter.loop.is_pending) == ([0.0], False)
 
 
-def test_a_request_can_be_forgotten() -> None:
+def test_a_request_can_be_cancelled() -> None:
     painter = Painter()
 
     painter.loop.request()
@@ -59,7 +59,7 @@ def test_a_request_can_be_forgotten() -> None:
     assert painter.painted == []
 
 
-@pytest.mark.trap(166, 169)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly", "input-before-painting")
 def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
     painter = Painter()
     painter.busy = True
@@ -73,10 +73,10 @@ def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
     assert len(painter.painted) == 1
 
 
-@pytest.mark.trap(156)
-def test_steps_of_a_resize_settle_into_one() -> None:
+@pytest.mark.behaviour("resizes-are-coalesced")
+def test_resize_steps_are_debounced() -> None:
     timers, acted = ManualTimers(), list[float]()
-    settle = Settle(timers, lambda: acted.append(round(timers.time(), 2)), seconds=0.05)
+    settle = Debounce(timers, lambda: acted.append(round(timers.time(), 2)), seconds=0.05)
 
     for _ in range(10):
         settle.restart()
@@ -86,9 +86,9 @@ def test_steps_of_a_resize_settle_into_one() -> None:
     assert (acted, settle.is_pending) == ([0.32], False)
 
 
-def test_what_does_not_settle_in_time_can_be_stopped() -> None:
+def test_a_debounce_can_be_stopped() -> None:
     timers, acted = ManualTimers(), list[str]()
-    settle = Settle(timers, lambda: acted.append("late"), seconds=0.05)
+    settle = Debounce(timers, lambda: acted.append("late"), seconds=0.05)
 
     settle.restart()
     settle.stop()
@@ -97,5 +97,5 @@ def test_what_does_not_settle_in_time_can_be_stopped() -> None:
     assert acted == []
 
 
-def test_sixty_frames_a_second_are_the_most() -> None:
+def test_the_frame_rate_is_at_most_sixty() -> None:
     assert pytest.approx(1 / 60) == FRAME_SECONDS

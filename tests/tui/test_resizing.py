@@ -4,33 +4,41 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.tui.render_loop import LOOK_SECONDS, MOST_LOOKS, Resizing, Witness, looker
-from pi.tui.screen.pane_match import Tape
+from pi.tui.render_loop import (
+    MAX_PANE_READS,
+    PANE_READ_SECONDS,
+    PaneReader,
+    ResizeTracker,
+    find_pane_reader,
+)
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size
 from tests.tui.manual_timers import ManualTimers
 
 SECONDS = 0.3
-TAPE = Tape(rows=["all"], width=80, height=1)
+TAPE = PaneText(rows=["all"], width=80, height=1)
 
 
 class Pane:
-    """Takes what is written and is looked at when the test says so."""
+    """Records what is written; the test decides when it is read."""
 
     def __init__(self) -> None:
         self.size = Size(columns=80, rows=1)
         self.timers = ManualTimers()
         self.asked: list[Callable[[], None]] = []
-        self.looks: list[Callable[[Tape | None], None]] = []
+        self.looks: list[Callable[[PaneText | None], None]] = []
         self.ended = 0
-        self.acted: list[Tape | None] = []
-        self.resizing = Resizing(
+        self.acted: list[PaneText | None] = []
+        self.resizing = ResizeTracker(
             self.timers,
             self.acted.append,
             seconds=SECONDS,
-            witness=Witness(size=lambda: self.size, when_taken=self.asked.append, look=self.look),
+            pane_reader=PaneReader(
+                size=lambda: self.size, when_processed=self.asked.append, read=self.look
+            ),
         )
 
-    def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
+    def look(self, done: Callable[[PaneText | None], None]) -> Callable[[], None]:
         self.looks.append(done)
         return self.end
 
@@ -38,7 +46,7 @@ class Pane:
         self.ended += 1
 
     def settle(self) -> None:
-        """Let the resize be over, and everything that was written be taken."""
+        """Ends the resize and acknowledges everything that was written."""
         self.timers.advance(SECONDS)
         self.asked[-1]()
 
@@ -48,10 +56,10 @@ def pane() -> Pane:
     return Pane()
 
 
-def test_without_a_pane_to_look_at_it_is_over_when_the_size_stands_still() -> None:
-    acted: list[Tape | None] = []
+def test_without_a_pane_the_resize_ends_when_the_size_is_stable() -> None:
+    acted: list[PaneText | None] = []
     timers = ManualTimers()
-    resizing = Resizing(timers, acted.append, seconds=SECONDS)
+    resizing = ResizeTracker(timers, acted.append, seconds=SECONDS)
 
     resizing.restart()
     timers.advance(SECONDS / 2)
@@ -63,7 +71,7 @@ def test_without_a_pane_to_look_at_it_is_over_when_the_size_stands_still() -> No
     assert (acted, resizing.is_pending) == ([None], False)
 
 
-def test_a_pane_is_looked_at_when_it_has_taken_everything(pane: Pane) -> None:
+def test_a_pane_is_read_after_it_processed_all_output(pane: Pane) -> None:
     pane.resizing.restart()
     pane.timers.advance(SECONDS)
     assert (len(pane.asked), pane.looks, pane.resizing.is_pending) == (1, [], True)
@@ -75,7 +83,7 @@ def test_a_pane_is_looked_at_when_it_has_taken_everything(pane: Pane) -> None:
     assert (pane.acted, pane.resizing.is_pending) == ([TAPE], False)
 
 
-def test_another_step_while_it_is_looked_at_begins_anew(pane: Pane) -> None:
+def test_another_resize_during_the_read_restarts_the_wait(pane: Pane) -> None:
     pane.resizing.restart()
     pane.settle()
     pane.resizing.restart()
@@ -88,8 +96,8 @@ def test_another_step_while_it_is_looked_at_begins_anew(pane: Pane) -> None:
     assert pane.acted == [TAPE]
 
 
-@pytest.mark.trap(156)
-def test_a_pane_that_has_not_told_its_size_yet_is_waited_for(pane: Pane) -> None:
+@pytest.mark.behaviour("resizes-are-coalesced")
+def test_a_pane_with_an_unreported_size_is_read_again(pane: Pane) -> None:
     pane.size = Size(columns=60, rows=1)
     pane.resizing.restart()
     pane.settle()
@@ -102,37 +110,37 @@ def test_a_pane_that_has_not_told_its_size_yet_is_waited_for(pane: Pane) -> None
     assert pane.acted == [TAPE]
 
 
-def test_a_pane_that_never_has_our_size_is_not_ours(pane: Pane) -> None:
+def test_a_pane_that_never_has_our_size_is_ignored(pane: Pane) -> None:
     pane.size = Size(columns=60, rows=1)
     pane.resizing.restart()
-    for look in range(MOST_LOOKS):
+    for look in range(MAX_PANE_READS):
         pane.settle()
         pane.looks[look](TAPE)
 
     assert (pane.acted, pane.resizing.is_pending) == ([None], False)
 
 
-def test_a_pane_that_does_not_answer_is_not_waited_for(pane: Pane) -> None:
+def test_an_unanswered_read_times_out(pane: Pane) -> None:
     pane.resizing.restart()
     pane.timers.advance(SECONDS)
-    pane.timers.advance(LOOK_SECONDS)
+    pane.timers.advance(PANE_READ_SECONDS)
     assert pane.acted == [None]
 
     pane.asked[0]()
     assert pane.looks == []
 
 
-def test_stopping_ends_the_look(pane: Pane) -> None:
+def test_stopping_cancels_the_read(pane: Pane) -> None:
     pane.resizing.restart()
     pane.settle()
     pane.resizing.stop()
     pane.looks[0](TAPE)
-    pane.timers.advance(LOOK_SECONDS)
+    pane.timers.advance(PANE_READ_SECONDS)
 
     assert (pane.acted, pane.ended, pane.resizing.is_pending) == ([], 1, False)
 
 
-def test_only_a_pane_of_tmux_can_be_looked_at() -> None:
-    assert looker({"STY": "1", "TERM": "screen"}) is None
-    assert looker({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
-    assert looker({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None
+def test_only_a_tmux_pane_can_be_read() -> None:
+    assert find_pane_reader({"STY": "1", "TERM": "screen"}) is None
+    assert find_pane_reader({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
+    assert find_pane_reader({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None

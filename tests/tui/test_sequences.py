@@ -25,5 +25,5 @@ def test_every_terminal_is_notified_in_its_own_way() -> None:
     assert notification("done", "unknown") == "\x07"
 
 
-def test_a_notification_cannot_be_broken_out_of() -> None:
+def test_a_notification_cannot_inject_sequences() -> None:
     assert notification("done; ok\x07\x1b]0;x", "iterm2") == "\x1b]9;done, ok\x07"

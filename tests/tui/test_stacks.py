@@ -58,7 +58,7 @@ def test_children_beside_each_other_share_the_width() -> None:
     assert stack.areas == [Area(left, 0, 0, 2, 2), Area(right, 0, 4, 2, 1)]
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_what_a_child_leaves_open_does_not_colour_its_neighbour() -> None:
     stack = HStack(Rows("\x1b[31mred"), Rows("\x1b]8;;http://a.b\x07link"), Rows("x"))
 
@@ -77,7 +77,7 @@ def test_a_row_places_low_children_down_the_height() -> None:
     assert HStack(Rows("a", "b", "c"), Rows("x"), align="end").render(4) == ["a", "b", "cx"]
 
 
-def test_children_come_and_go() -> None:
+def test_children_can_be_added_and_removed() -> None:
     child = Rows("a")
     stack = VStack(child, Rows("b"))
 

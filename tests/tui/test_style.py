@@ -8,7 +8,7 @@ from pi.tui.style import ColourDepth, Style, nearest, painter, palette_rgb, unpa
 from tests.tui.text.test_ansi import state_after
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize(
     ("colour", "depth", "expected"),
     [

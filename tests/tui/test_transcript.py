@@ -28,7 +28,7 @@ def test_final_blocks_are_drawn_once() -> None:
     assert (rows[0], rows[0] is rows[2], block.drawn) == (["a", "b"], True, 1)
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_a_final_block_cannot_change_any_more() -> None:
     block = Rows("a")
     transcript = make(block)
@@ -39,7 +39,7 @@ def test_a_final_block_cannot_change_any_more() -> None:
     assert transcript.render(10) == ["a"]
 
 
-@pytest.mark.trap(154)
+@pytest.mark.behaviour("topmost-open-block-limits")
 def test_the_first_block_that_is_not_final_is_the_boundary() -> None:
     live = Block("b", "c")
     transcript = make(Rows("a"), live, Rows("d"), Block("e"))
@@ -51,7 +51,7 @@ def test_the_first_block_that_is_not_final_is_the_boundary() -> None:
     assert (transcript.live_region_start, transcript.commit_safe_end) == (4, 4)
 
 
-def test_a_block_that_knows_what_is_settled_is_believed() -> None:
+def test_a_block_can_report_its_stable_rows() -> None:
     class Knowing(Block):
         commit_safe_end = 3
 
@@ -79,7 +79,7 @@ def test_when_all_is_final_there_is_no_boundary() -> None:
     assert (transcript.live_region_start, transcript.commit_safe_end) == (None, None)
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 def test_another_theme_draws_old_and_new_blocks_alike() -> None:
     old, new = Rows("a"), Block("b")
     transcript = make(old, new)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.terminals.tty_output import StrayOutput, TtyOutput
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput
 
 
 @pytest.fixture
@@ -35,10 +35,10 @@ async def read_all(master: int, size: int) -> bytes:
     return data
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[int, int]) -> None:
     master, slave = device
-    output = TtyOutput(slave, on_gone=lambda: None)
+    output = TtyOutput(slave, on_disconnect=lambda: None)
     text = "0123456789" * 20_000
 
     output.write(text)
@@ -52,7 +52,7 @@ async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[in
 
 def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> None:
     master, slave = device
-    output = TtyOutput(slave, on_gone=lambda: None)
+    output = TtyOutput(slave, on_disconnect=lambda: None)
 
     output.write("hello")
     output.flush(1)
@@ -61,10 +61,10 @@ def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> N
     assert (os.read(master, 100), output.backlog) == (b"hello", 0)
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[int, int]) -> None:
     _, slave = device
-    output = TtyOutput(slave, on_gone=lambda: None)
+    output = TtyOutput(slave, on_disconnect=lambda: None)
 
     output.write("x" * 500_000)
     output.flush(0.05)
@@ -73,7 +73,7 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
     output.close()
 
 
-SOMEBODY_ELSES = """
+OTHER_USERS_TERMINAL = """
 import fcntl, os, sys, termios
 from pi.tui.terminals.tty_output import TtyOutput
 
@@ -82,7 +82,7 @@ fcntl.ioctl(ours, termios.TIOCSCTTY, 0)
 os.chmod(os.ttyname(1), 0)
 if os.getuid() == 0:
     os.setuid(65534)
-output = TtyOutput(1, on_gone=lambda: None)
+output = TtyOutput(1, on_disconnect=lambda: None)
 output.write("hello")
 output.flush(1)
 print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
@@ -90,12 +90,10 @@ print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
 
 
 @pytest.mark.parametrize("is_ours", [True, False], ids=["of the process", "another"])
-def test_a_terminal_that_belongs_to_somebody_else_is_written_to(
-    device: tuple[int, int], is_ours: bool
-) -> None:
+def test_a_terminal_of_another_user_is_written_to(device: tuple[int, int], is_ours: bool) -> None:
     master, slave = device
     run = subprocess.run(
-        [sys.executable, "-c", SOMEBODY_ELSES, str(is_ours)],
+        [sys.executable, "-c", OTHER_USERS_TERMINAL, str(is_ours)],
         stdout=slave,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -107,14 +105,14 @@ def test_a_terminal_that_belongs_to_somebody_else_is_written_to(
     assert os.read(master, 100) == b"hello"
 
 
-@pytest.mark.trap(166)
-def test_a_terminal_that_is_gone_is_told_and_leaves_no_backlog(device: tuple[int, int]) -> None:
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
+def test_a_disconnect_is_reported_and_clears_the_backlog(device: tuple[int, int]) -> None:
     master, slave = device
     gone: list[str] = []
-    output = TtyOutput(slave, on_gone=lambda: gone.append("gone"))
+    output = TtyOutput(slave, on_disconnect=lambda: gone.append("gone"))
 
     os.close(master)
-    output.write("anybody?")
+    output.write("lost")
     output.close()
 
     assert (gone, output.backlog) == (["gone"], 0)
@@ -122,7 +120,7 @@ def test_a_terminal_that_is_gone_is_told_and_leaves_no_backlog(device: tuple[int
 
 def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
     _, slave = device
-    output = TtyOutput(slave, on_gone=lambda: None, log=tmp_path / "log")
+    output = TtyOutput(slave, on_disconnect=lambda: None, log=tmp_path / "log")
 
     output.write("a")
     output.write("b")
@@ -132,16 +130,16 @@ def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
 
 
 def test_files_and_pipes_are_not_redirected() -> None:
-    stray = StrayOutput()
+    stray = OutputCapture()
 
     assert stray.release() == ""
 
 
-def test_what_others_printed_does_not_command_the_terminal(
+def test_captured_output_has_no_control_sequences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "isatty", lambda fd: fd == 1)
-    stray = StrayOutput()
+    stray = OutputCapture()
     os.write(1, b"a\x1b]0;x\x07b\xc2\x9b2Jc")
 
     assert stray.release() == "abc"

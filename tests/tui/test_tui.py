@@ -24,7 +24,7 @@ def test_components_are_shown_and_changes_are_painted() -> None:
     assert program.shown() == ["hello", "world"]
 
 
-def test_children_come_and_go() -> None:
+def test_children_can_be_added_and_removed() -> None:
     first, second = Rows("a"), Rows("b")
     program = Program(first)
 
@@ -47,7 +47,7 @@ def test_many_requests_are_one_write() -> None:
     assert len(program.writes()) == 1
 
 
-def test_it_tells_whether_everything_is_painted() -> None:
+def test_is_painted_reports_pending_frames() -> None:
     program = Program(Rows("hello"))
     seen: list[bool] = []
 
@@ -76,7 +76,7 @@ def test_keys_go_to_the_focused_component() -> None:
     assert field.typed == ["a", "b", "\x1b[A", "\x1b[200~pasted\x1b[201~"]
 
 
-@pytest.mark.trap(183)
+@pytest.mark.behaviour("many-keys-in-one-read")
 def test_several_keys_in_one_read_are_all_handled_before_one_frame() -> None:
     field = Field()
     program = Program(field)
@@ -89,7 +89,7 @@ def test_several_keys_in_one_read_are_all_handled_before_one_frame() -> None:
     assert program.shown() == ["> hello"]
 
 
-def test_key_releases_are_for_those_who_ask() -> None:
+def test_key_releases_are_delivered_on_request() -> None:
     class Piano(Field):
         wants_key_release = True
 
@@ -119,8 +119,8 @@ def test_a_listener_sees_keys_first() -> None:
     assert field.typed == ["a", "q"]
 
 
-@pytest.mark.trap(190)
-def test_replies_of_the_terminal_are_not_typed() -> None:
+@pytest.mark.behaviour("replies-are-never-typed")
+def test_terminal_replies_are_not_delivered_as_keys() -> None:
     field = Field()
     program = Program(field, replies=True)
     program.tui.set_focus(field)
@@ -131,7 +131,7 @@ def test_replies_of_the_terminal_are_not_typed() -> None:
     assert (program.shown(), field.typed) == ([">"], [])
 
 
-def test_the_terminals_answers_change_what_is_written() -> None:
+def test_terminal_replies_change_the_output() -> None:
     rows = Rows("a")
     program = Program(rows)
     program.terminal.type("\x1b[?2026;2$y")
@@ -142,7 +142,7 @@ def test_the_terminals_answers_change_what_is_written() -> None:
     assert [text[:8] for text in program.writes()] == ["\x1b[?2026h"]
 
 
-def test_the_background_can_be_asked_for() -> None:
+def test_the_background_can_be_queried() -> None:
     program = Program()
     known: list[str] = []
 
@@ -153,8 +153,8 @@ def test_the_background_can_be_asked_for() -> None:
     assert known == ["light"]
 
 
-@pytest.mark.trap(177)
-def test_a_screen_on_which_nothing_happens_is_left_in_peace() -> None:
+@pytest.mark.behaviour("selection-survives-colour-polling")
+def test_an_idle_screen_writes_nothing() -> None:
     program = Program(Rows("a"), replies=True)
     program.timers.advance(1)
     before = len(program.terminal.output)
@@ -164,7 +164,7 @@ def test_a_screen_on_which_nothing_happens_is_left_in_peace() -> None:
     assert program.terminal.output[before:] == []
 
 
-@pytest.mark.trap(169)
+@pytest.mark.behaviour("input-before-painting")
 def test_a_spinner_draws_only_itself() -> None:
     history, spinner = Rows("history"), Rows("|")
     program = Program(history, spinner)
@@ -182,7 +182,7 @@ def test_a_spinner_draws_only_itself() -> None:
     )
 
 
-def test_a_request_for_everything_beats_one_for_a_part() -> None:
+def test_a_full_render_request_overrides_a_partial_one() -> None:
     history, spinner = Rows("history"), Rows("|")
     program = Program(history, spinner)
 
@@ -207,7 +207,7 @@ def test_an_overlay_lies_over_the_rest_and_takes_the_keys() -> None:
     assert program.shown() == ["a", "b", "c", "d", "> y"]
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_hardware_cursor_follows_the_caret_of_the_overlay() -> None:
     class Caret(Rows):
         focused = False
@@ -225,13 +225,13 @@ def test_the_hardware_cursor_follows_the_caret_of_the_overlay() -> None:
 async def test_it_runs_on_the_event_loop() -> None:
     typed = asyncio.Event()
 
-    class Telling(Field):
+    class ReleaseField(Field):
         def render(self, width: int) -> list[str]:
             if self.typed == ["h", "i"]:
                 typed.set()
             return super().render(width)
 
-    terminal, field = VirtualTerminal(20, 5), Telling()
+    terminal, field = VirtualTerminal(20, 5), ReleaseField()
     tui = TUI(terminal, env={}, strict=True)
     tui.add_child(field)
     tui.set_focus(field)

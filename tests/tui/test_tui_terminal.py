@@ -1,4 +1,4 @@
-"""What happens when the terminal changes its size, forgets what it shows, is left or is gone."""
+"""Resizes, lost contents, release and disconnection of the terminal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tests.tui.parts import Rows, numbered
 from tests.tui.program import Program
 
 
-@pytest.mark.trap(156)
-def test_a_resize_is_painted_once_when_it_is_settled() -> None:
+@pytest.mark.behaviour("resizes-are-coalesced")
+def test_a_resize_is_painted_once_after_the_debounce() -> None:
     program = Program(Rows(*numbered(20)))
     program.timers.advance(1)
 
-    for columns in (30, 40, 50, 20):  # a drag that ends where it began
+    for columns in (30, 40, 50, 20):  # a drag that ends at the original size
         program.terminal.resize(columns, 6)
         program.tui.request_render()
         program.tui.render_now()
@@ -25,7 +25,7 @@ def test_a_resize_is_painted_once_when_it_is_settled() -> None:
     )
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_inside_a_pane_replays_nothing() -> None:
     program = Program(Rows(*numbered(20)), env={"TERM": "tmux-256color"})
     program.timers.advance(1)
@@ -37,21 +37,21 @@ def test_a_resize_inside_a_pane_replays_nothing() -> None:
     assert program.terminal.tape == numbered(20)
 
 
-@pytest.mark.trap(156)
-def test_a_pane_is_painted_only_when_tmux_has_told_of_every_size() -> None:
+@pytest.mark.behaviour("resizes-are-coalesced")
+def test_a_pane_is_painted_only_after_tmux_reported_every_size() -> None:
     program = Program(Rows(*numbered(20)), env={"TMUX": "1"})
     program.timers.advance(1)
     before = len(program.terminal.output)
 
     program.terminal.resize(20, 4)
-    program.timers.advance(0.25)  # as long as tmux keeps the next size to itself
+    program.timers.advance(0.25)  # as long as tmux delays the report of the next size
 
     assert program.terminal.output[before:] == []
     assert len(program.writes()) == 1
 
 
-@pytest.mark.trap(153, 156)
-def test_what_a_pane_took_at_a_size_of_which_it_had_not_told_is_written_again() -> None:
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
+def test_a_frame_taken_at_an_unreported_size_is_written_again() -> None:
     rows = Rows(*numbered(20))
     program = Program(rows, env={"TMUX": "1"})
     program.terminal.type("\x1b[8;6;20t")
@@ -67,7 +67,7 @@ def test_what_a_pane_took_at_a_size_of_which_it_had_not_told_is_written_again() 
 
 
 class Slow(Rows):
-    """Rows that take so long that the size of the terminal changes meanwhile."""
+    """Rows that draw so slowly that the terminal is resized meanwhile."""
 
     program: Program | None = None
 
@@ -77,7 +77,7 @@ class Slow(Rows):
         return super().render(width)
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 def test_a_frame_is_not_written_if_the_size_changed_while_it_was_drawn() -> None:
     rows = Slow(*numbered(20))
     program = Program(rows, env={"TMUX": "1"})
@@ -112,7 +112,7 @@ def test_another_session_inside_a_pane_is_written_below() -> None:
     assert program.terminal.tape == [*numbered(3), *rows.rows]
 
 
-def test_a_fresh_display_makes_components_forget() -> None:
+def test_resetting_the_display_invalidates_components() -> None:
     rows = Rows("a")
     program = Program(rows)
 
@@ -130,8 +130,8 @@ def test_forcing_repairs_the_window() -> None:
     assert program.shown() == ["a", "b"]
 
 
-@pytest.mark.trap(164)
-def test_stopping_paints_the_last_frame_and_gives_the_terminal_back() -> None:
+@pytest.mark.behaviour("exit-restores-the-terminal")
+def test_stopping_paints_the_last_frame_and_restores_the_terminal() -> None:
     rows = Rows("a")
     program = Program(rows)
     rows.rows = ["a", "last"]
@@ -146,17 +146,17 @@ def test_stopping_paints_the_last_frame_and_gives_the_terminal_back() -> None:
     assert program.writes() == []
 
 
-def test_the_window_is_told_something_last_when_the_terminal_is_given_back() -> None:
+def test_closing_sequences_are_written_last_on_restore() -> None:
     program = Program(Rows("a"))
-    program.tui.farewell = lambda: "<farewell>"
+    program.tui.closing_sequences = lambda: "<farewell>"
 
     program.tui.stop()
 
     assert program.terminal.output[-1].endswith("\x1b[?2004l<farewell>")
 
 
-@pytest.mark.trap(166)
-def test_a_terminal_that_is_gone_ends_everything() -> None:
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
+def test_a_disconnected_terminal_ends_the_program() -> None:
     rows = Rows("a")
     program = Program(rows)
 
@@ -167,8 +167,8 @@ def test_a_terminal_that_is_gone_ends_everything() -> None:
     assert (program.gone, program.writes()) == (True, [])
 
 
-@pytest.mark.trap(166)
-def test_no_frame_is_written_while_the_last_one_is_not_taken() -> None:
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
+def test_no_frame_is_written_while_output_is_pending() -> None:
     rows = Rows("a")
     program = Program(rows)
     program.terminal.backlog = 1
@@ -182,7 +182,7 @@ def test_no_frame_is_written_while_the_last_one_is_not_taken() -> None:
     assert len(program.writes()) == 1
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_after_a_suspend_the_window_is_shown_again() -> None:
     program = Program(Rows(*numbered(10)))
     program.timers.advance(1)

@@ -11,11 +11,11 @@ from pi.tui.terminals.windows import ConsoleInput, ConsoleState
 from pi.tui.terminals.windows_console import KernelConsole
 
 KEY, RESIZED = 1, 4
-WAITED_IN_VAIN = 0x102
+WAIT_TIMEOUT = 0x102
 
 
 class FakeKernel:
-    """The part of ``kernel32`` that knows consoles, by the names that Windows has."""
+    """The console functions of ``kernel32``, by their Windows names."""
 
     def __init__(self) -> None:
         self.modes = {1: 0x1F7, 2: 0x3}
@@ -64,7 +64,7 @@ class FakeKernel:
         return self.works
 
     def WaitForSingleObject(self, handle: ctypes.c_void_p, milliseconds: int) -> int:
-        return 0 if self.records else WAITED_IN_VAIN
+        return 0 if self.records else WAIT_TIMEOUT
 
     def ReadConsoleInputW(
         self, handle: ctypes.c_void_p, records: Any, most: int, count: Any
@@ -118,7 +118,7 @@ def test_a_console_that_is_gone_is_an_error() -> None:
     console = KernelConsole(kernel)
     kernel.works = False
 
-    with pytest.raises(OSError, match="does not answer"):
+    with pytest.raises(OSError, match="console is gone"):
         console.write(b"x")
-    with pytest.raises(OSError, match="does not answer"):
+    with pytest.raises(OSError, match="console is gone"):
         KernelConsole(kernel)

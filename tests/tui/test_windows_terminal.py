@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pi.base.records import replace
 from pi.tui.terminal import Listener, Size
 from pi.tui.terminals.windows import (
-    LARGEST_WRITE,
+    MAX_WRITE,
     UTF_8,
     ConsoleInput,
     ConsoleState,
@@ -24,7 +24,7 @@ BEFORE = ConsoleState(input_mode=0x1F7, output_mode=0x3, input_page=437, output_
 
 
 class FakeConsole:
-    """A console in which happens what the test says."""
+    """A console whose events the test supplies."""
 
     def __init__(self) -> None:
         self.state = BEFORE
@@ -54,32 +54,32 @@ class FakeConsole:
 
 
 class Shown:
-    """A terminal on a console, and what it told."""
+    """A terminal on a console, and the events it reported."""
 
     def __init__(self) -> None:
         self.console = FakeConsole()
         self.terminal = WindowsTerminal(self.console, keep_output=False)
-        self.told: asyncio.Queue[bytes | str] = asyncio.Queue()
+        self.events: asyncio.Queue[bytes | str] = asyncio.Queue()
 
     def start(self) -> None:
         listener = Listener(
-            on_input=self.told.put_nowait,
-            on_resize=lambda: self.told.put_nowait("resized"),
+            on_input=self.events.put_nowait,
+            on_resize=lambda: self.events.put_nowait("resized"),
             on_resume=_nothing,
-            on_gone=lambda: self.told.put_nowait("gone"),
+            on_disconnect=lambda: self.events.put_nowait("gone"),
         )
         self.terminal.start(listener, restore=lambda: "restored")
 
     async def next(self) -> bytes | str:
         async with asyncio.timeout(SECONDS):
-            return await self.told.get()
+            return await self.events.get()
 
 
 def _nothing() -> None:
     pass
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
     shown = Shown()
     shown.start()
@@ -97,22 +97,22 @@ async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
     assert shown.console.state == BEFORE
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 async def test_a_big_write_is_split() -> None:
     shown = Shown()
-    text = "日" * LARGEST_WRITE
+    text = "日" * MAX_WRITE
 
     shown.start()
     shown.terminal.write(text)
     shown.terminal.stop()
 
     written = [data for _, data in shown.console.written]
-    assert max(map(len, written)) <= LARGEST_WRITE
+    assert max(map(len, written)) <= MAX_WRITE
     assert b"".join(written) == f"{text}restored\x1b[c".encode()
     assert [data.decode() for data in written]  # none ends within a character
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 @given(st.text(max_size=60), st.integers(4, 20))
 def test_pieces_are_whole_characters_and_all_of_them(text: str, largest: int) -> None:
     data = text.encode("utf-8", "replace")
@@ -123,7 +123,7 @@ def test_pieces_are_whole_characters_and_all_of_them(text: str, largest: int) ->
     assert "".join(piece.decode() for piece in found) == data.decode()
 
 
-async def test_keys_and_another_size_are_told() -> None:
+async def test_keys_and_resizes_are_reported() -> None:
     shown = Shown()
     shown.start()
     shown.console.input.put(ConsoleInput(text="a日"))
@@ -135,16 +135,16 @@ async def test_keys_and_another_size_are_told() -> None:
     shown.terminal.stop()
 
 
-async def test_what_the_terminal_says_at_the_end_is_not_taken_for_keys() -> None:
+async def test_replies_at_the_end_are_not_delivered_as_keys() -> None:
     shown = Shown()
     shown.start()
     shown.terminal.stop()
 
-    assert (shown.told.empty(), shown.console.input.empty()) == (True, True)
+    assert (shown.events.empty(), shown.console.input.empty()) == (True, True)
 
 
 @pytest.mark.parametrize("way", ["input", "output"])
-async def test_a_console_that_is_gone_is_told_once(way: str) -> None:
+async def test_a_lost_console_is_reported_once(way: str) -> None:
     shown = Shown()
     shown.start()
     if way == "input":
@@ -154,9 +154,9 @@ async def test_a_console_that_is_gone_is_told_once(way: str) -> None:
         shown.terminal.write("x")
 
     assert await shown.next() == "gone"
-    shown.terminal.write("nobody sees it")
+    shown.terminal.write("lost")
     shown.terminal.stop()
-    assert (shown.told.empty(), shown.terminal.backlog) == (True, 0)
+    assert (shown.events.empty(), shown.terminal.backlog) == (True, 0)
 
 
 async def test_a_console_can_be_taken_again() -> None:

@@ -19,8 +19,8 @@ async def main(calls: int) -> None:
     stream = Calling("nothing", calls)
     messages: list[AssistantMessage | ToolResultMessage] = []
     begun = time.process_time()
-    wanted = True
-    while wanted:
+    has_calls = True
+    while has_calls:
         if stream.left == 1000:
             begun = time.process_time()
         answer = stream(MODEL, Context(messages=tuple(messages)), StreamOptions())
@@ -36,7 +36,7 @@ async def main(calls: int) -> None:
                     content=(Text(text=await nothing(**call.arguments)),),
                 )
             )
-        wanted = bool(said.tool_calls)
+        has_calls = bool(said.tool_calls)
     print((time.process_time() - begun) * 1e3)
 
 

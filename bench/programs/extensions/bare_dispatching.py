@@ -19,7 +19,7 @@ async def awaited(event: object, ctx: object) -> None:
 
 
 async def main(handlers: int, kind: str) -> None:
-    """Tell the same event again and again."""
+    """Emit the same event again and again."""
     event = object()
     before = time.process_time()
     for _ in range(EVENTS):

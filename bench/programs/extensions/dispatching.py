@@ -1,4 +1,4 @@
-"""Tells an event to the handlers of so many extensions: ``dispatching HANDLERS sync|async``.
+"""Dispatches an event to the handlers of so many extensions: ``dispatching HANDLERS sync|async``.
 
 Prints the CPU time, in ms, that one event takes.
 """
@@ -15,14 +15,14 @@ EVENTS = 1000
 
 
 async def main(handlers: int, kind: str) -> None:
-    """Tell the same event again and again."""
+    """Dispatch the same event again and again."""
     with folder_with(handlers, "def" if kind == "sync" else "async def") as folder:
         session = await make_session(folder)
         hooks, event = session.extensions.host.hooks, AgentStartEvent()
         assert len(hooks.hooks(AgentStartEvent)) == handlers
         before = time.process_time()
         for _ in range(EVENTS):
-            await hooks.tell(event)
+            await hooks.emit(event)
         print((time.process_time() - before) * 1e3 / EVENTS)
         await session.close()
 

@@ -1,7 +1,7 @@
 """Milliseconds of CPU for an answer on the screen: ``answering PORT DELTAS[@RATE]``.
 
 Then the kilobytes that were written to the terminal, and the bytes per character of the answer.
-``answering plain DELTAS`` tells the same of a Python that writes the deltas as they are.
+``answering plain DELTAS`` measures the same for a Python that writes the deltas as they are.
 """
 
 import sys
@@ -22,7 +22,7 @@ sys.stdin.readline()
 """
 
 
-def told(screen: Terminal, keys: bytes, deltas: int) -> str:
+def measure(screen: Terminal, keys: bytes, deltas: int) -> str:
     """The figures, of what follows when keys are pressed."""
     screen.watch(1.0)
     cpu, written = screen.cpu(), len(screen.output)
@@ -37,8 +37,8 @@ where, script = sys.argv[1:]
 count = int(script.partition("@")[0])
 if where == "plain":
     with terminal([sys.executable, "-c", _PLAIN.format(deltas=count)]) as screen:
-        sys.stdout.write(told(screen, b"\n", count))
+        sys.stdout.write(measure(screen, b"\n", count))
 else:
     with sitting(int(where), f"echo-{script}") as screen:
         screen.wait_for(READY)
-        sys.stdout.write(told(screen, b"go\r", count))
+        sys.stdout.write(measure(screen, b"go\r", count))

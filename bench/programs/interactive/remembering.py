@@ -16,7 +16,7 @@ SETTLE = 3.0
 _BARE = "import asyncio; print('loop', flush=True); asyncio.run(asyncio.sleep(60))"
 
 
-def told(screen: Terminal, ready: bytes) -> None:
+def measure(screen: Terminal, ready: bytes) -> None:
     """Write the figure once everything is there."""
     screen.wait_for(ready)
     screen.watch(SETTLE)
@@ -26,14 +26,14 @@ def told(screen: Terminal, ready: bytes) -> None:
 what, port = sys.argv[1], int(sys.argv[2])
 if what == "bare":
     with terminal([sys.executable, "-c", _BARE]) as screen:
-        told(screen, b"loop")
+        measure(screen, b"loop")
 elif what == "idle":
     with sitting(port, "echo-20") as screen:
-        told(screen, READY)
+        measure(screen, READY)
 else:
     with tempfile.TemporaryDirectory() as folder:
         file = make_session(Path(folder), MESSAGES)
-        # Its folder has to be there, or else the person is asked about it.
+        # Its folder has to be there, or else pi asks about it.
         file.write_bytes(file.read_bytes().replace(b'"/somewhere"', f'"{folder}"'.encode(), 1))
         with sitting(port, "echo-20", "--session", str(file)) as screen:
-            told(screen, rb"earlier messages")
+            measure(screen, rb"earlier messages")

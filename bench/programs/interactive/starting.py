@@ -2,7 +2,7 @@
 
 Then those of CPU that the program had used when the first frame was there.
 
-``starting bare`` tells the same of a Python that writes a line and echoes what it reads.
+``starting bare`` measures the same for a Python that writes a line and echoes what it reads.
 """
 
 import sys
@@ -16,7 +16,7 @@ _BARE = "import sys, tty; tty.setraw(0); sys.stdout.write('\\u2500'); sys.stdout
 _KEY = b"Q"
 
 
-def told(screen: Terminal) -> str:
+def measure(screen: Terminal) -> str:
     """The figures; the second is from the start, too."""
     frame, cpu = screen.wait_for(FRAME), screen.cpu()
     screen.send(_KEY)
@@ -24,4 +24,4 @@ def told(screen: Terminal) -> str:
 
 
 with sitting_or_bare(sys.argv[1], _BARE) as screen:
-    sys.stdout.write(told(screen))
+    sys.stdout.write(measure(screen))

@@ -1,6 +1,6 @@
 """Milliseconds from a key to its echo, the median of many: ``typing PORT``.
 
-``typing bare`` tells the same of a Python that echoes what it reads.
+``typing bare`` measures the same for a Python that echoes what it reads.
 """
 
 import statistics
@@ -15,7 +15,7 @@ _BARE = (
 _KEYS = [bytes([letter]) for letter in b"QZXJVKWY" * 5]
 
 
-def told(screen: Terminal) -> str:
+def measure(screen: Terminal) -> str:
     """The figure."""
     screen.wait_for(READY)
     screen.watch(1.0)
@@ -23,7 +23,7 @@ def told(screen: Terminal) -> str:
 
 
 def echo(screen: Terminal, key: bytes) -> float:
-    """Seconds from a key to its echo; nobody types faster than twenty keys a second."""
+    """Seconds from a key to its echo; users type at most twenty keys a second."""
     screen.send(key)
     waited = screen.wait_for(key)
     screen.watch(0.05)
@@ -31,4 +31,4 @@ def echo(screen: Terminal, key: bytes) -> float:
 
 
 with sitting_or_bare(sys.argv[1], _BARE) as screen:
-    sys.stdout.write(told(screen))
+    sys.stdout.write(measure(screen))

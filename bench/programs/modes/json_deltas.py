@@ -16,9 +16,9 @@ from pi.ai.messages import Text
 from pi.base.clock import SystemClock
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts, SessionOptions
-from pi.modes.headless import Prompt, run_json
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
+from pi.modes.headless import PromptInput, run_json
 from pi.modes.stdio import Output
 from pi.testing import Reply, ScriptedProvider
 
@@ -45,7 +45,7 @@ async def main(deltas: int) -> None:
     """Hear the answer."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        host = Host.of({"HOME": folder, "PI_OFFLINE": "1"}, agent_dir=home)
+        host = Machine.from_environ({"HOME": folder, "PI_OFFLINE": "1"}, agent_dir=home)
         models = create_models(
             storage=AuthStorage(home / "auth.json"),
             environ=host.environ,
@@ -56,11 +56,11 @@ async def main(deltas: int) -> None:
         # A text with as many words: the provider says one after another.
         said = " ".join(str(number) for number in range(deltas))
         models.register(ScriptedProvider(Reply(blocks=(Text(text=said),))))
-        parts = Parts(registry=ModelRegistry(models), persistent=False)
+        parts = SessionOverrides(registry=ModelRegistry(models), persistent=False)
         built = await assemble(home, host, SessionOptions(model="faux/faux"), parts)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         output = Watched(nowhere)
-        await run_json(built.session, [Prompt(text="hi")], output, print)
+        await run_json(built.session, [PromptInput(text="hi")], output, print)
         await output.close()
         await built.session.close()
     print((output.times[-1] - output.times[-2]) * 1e3)

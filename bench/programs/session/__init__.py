@@ -1,1 +1,1 @@
-"""What sessions cost: programs that make a session file, work with it and tell their CPU time."""
+"""What sessions cost: programs that make a session file, work with it and print their CPU time."""

@@ -11,14 +11,16 @@ from pathlib import Path
 
 from bench.programs.session.sample import make_session, messages
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.opening import SessionLocation, open_session
 
 
 def main(entries: int) -> None:
     """Append to one file."""
     with tempfile.TemporaryDirectory() as folder:
         path = make_session(Path(folder), entries)
-        conversation = SessionConversation(open_session(path, Shelf(None, "/somewhere", print)))
+        conversation = SessionConversation(
+            open_session(path, SessionLocation(None, "/somewhere", print))
+        )
         conversation.messages()
         new = list(islice(messages(), 1000))
         begun = time.process_time()

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from bench.programs.session.sample import make_session
 from pi.coding.session.context import build_session_context
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.opening import SessionLocation, open_session
 
 
 def main(entries: int) -> None:
     """Open it and build the context once."""
     with tempfile.TemporaryDirectory() as folder:
-        log = open_session(make_session(Path(folder), entries), Shelf(None, "/somewhere", print))
+        log = open_session(
+            make_session(Path(folder), entries), SessionLocation(None, "/somewhere", print)
+        )
         begun = time.process_time()
         shown = build_session_context(log)
         spent = time.process_time() - begun

@@ -10,21 +10,21 @@ import tracemalloc
 from pathlib import Path
 
 from bench.programs.session.sample import make_session
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.opening import SessionLocation, open_session
 
 
 def main(entries: int) -> None:
     """Open it once for the time and once more for the memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = make_session(Path(folder), entries)
-        shelf = Shelf(None, "/somewhere", print)
+        location = SessionLocation(None, "/somewhere", print)
         begun = time.process_time()
-        log = open_session(path, shelf)
+        log = open_session(path, location)
         spent = time.process_time() - begun
         log.close()
         del log
         tracemalloc.start()
-        log = open_session(path, shelf)
+        log = open_session(path, location)
         held, _ = tracemalloc.get_traced_memory()
         print(spent * 1e3, held / path.stat().st_size)
         log.close()

@@ -16,7 +16,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.coding.session.entries import MessageEntry, SessionMessage
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 
 WORDS = ("the", "function", "returns", "x", "{", "}", "\n    ", '"quoted"', "über", "path/to.py")
 USAGE = Usage(input=60, output=20, cache_read=40, total_tokens=120, cost=Cost(input=6e-05))
@@ -43,12 +43,12 @@ def messages() -> Iterator[SessionMessage]:
 
 def make_session(folder: Path, entries: int) -> Path:
     """A file with that many entries."""
-    memory = new_session(Shelf(None, "/somewhere", print))
+    memory = new_session(SessionLocation(None, "/somewhere", print))
     made = messages()
     for _ in range(entries):
         memory.append(MessageEntry(message=next(made)))
     lines = [memory.line(place) for place in range(entries)]
-    log = new_session(Shelf(folder, "/somewhere", print), lines=lines)
+    log = new_session(SessionLocation(folder, "/somewhere", print), lines=lines)
     log.close()
     assert log.file is not None
     return log.file

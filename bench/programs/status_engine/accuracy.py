@@ -19,8 +19,11 @@ async def error(seconds: float) -> float:
         await asyncio.sleep(seconds)
         play.rows.frame()
         stopwatch = (time.perf_counter() - began) * 1000
-        told = (play.pi.service("status_engine").total_duration_ms, play.session.since_session_ms())
-    return max(abs(stopwatch - each) for each in told)
+        reported = (
+            play.pi.service("status_engine").total_duration_ms,
+            play.session.since_session_ms(),
+        )
+    return max(abs(stopwatch - each) for each in reported)
 
 
 if __name__ == "__main__":

@@ -12,23 +12,23 @@ import time
 from bench.programs.status_engine.playing import playing
 from pi.batteries.status_engine.engine import payload
 from pi.batteries.status_engine.items import StatusEngineState
-from pi.batteries.status_engine.sources import asking_command
+from pi.batteries.status_engine.sources import command_source
 
-PATIENCE_MS = 10_000
+TIMEOUT_MS = 10_000
 """Longer than the engine's own limit, so that what is above it is measured too."""
 QUESTIONS = 40
 
 
 async def latency(seconds: str) -> float:
     """The 95th percentile."""
-    told = payload(StatusEngineState(cwd="/somewhere"), total_duration_ms=0, version="")
+    facts = payload(StatusEngineState(cwd="/somewhere"), total_duration_ms=0, version="")
     took = []
     async with playing(None) as play:
         command = f"cat > /dev/null; sleep {seconds}; echo ok"
-        ask = asking_command(command, play.pi.exec, timeout_ms=PATIENCE_MS)
+        ask = command_source(command, play.pi.exec, timeout_ms=TIMEOUT_MS)
         for _ in range(QUESTIONS):
             began = time.perf_counter()
-            await ask(told)
+            await ask(facts)
             took.append((time.perf_counter() - began) * 1000)
     return sorted(took)[round(len(took) * 0.95) - 1]
 

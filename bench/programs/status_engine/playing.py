@@ -1,4 +1,4 @@
-"""A session with the status engine on the real clock, and rows that nobody sees."""
+"""A session with the status engine on the real clock, and invisible rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pi.base.clock import SystemClock
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import ExtensionUI
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.extension import Drawable, ExtensionAPI
@@ -63,8 +63,8 @@ async def playing(setting: Any) -> AsyncIterator[Play]:
         settings = Path(folder) / "home/.pi/agent/settings.json"
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps({"tui": {"statusEngine": setting}}))
-        wanted = Wanted(discover=False, inline=(extension, apis.append))
-        session = await make_session(Path(folder), clock=SystemClock(), extensions=wanted)
+        options = ExtensionOptions(discover=False, inline=(extension, apis.append))
+        session = await make_session(Path(folder), clock=SystemClock(), extensions=options)
         rows = Rows()
         try:
             session.extensions.attach(rows, "tui")

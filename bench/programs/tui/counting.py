@@ -50,7 +50,7 @@ class Never:
 
 
 class NoTimers:
-    """Frames are painted when the program says so."""
+    """Frames are painted when the program asks for it."""
 
     def time(self) -> float:
         """Always the same."""

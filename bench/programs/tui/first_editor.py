@@ -10,7 +10,7 @@ from pi.tui.widgets.editor.editor import Editor
 
 
 class Nowhere:
-    """80 by 24 cells that nobody sees."""
+    """80 by 24 invisible cells."""
 
     size = Size(columns=80, rows=24)
     backlog = 0

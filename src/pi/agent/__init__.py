@@ -1,13 +1,13 @@
-"""Ask, run tools, ask again: the loop, and what hangs on it.
+"""The agent loop: send a request, run the tools, send the results.
 
-Usable alone with any function that streams an answer. Must not know files, shells, sessions on
-disk, settings or screens, and never the HTTP client.
+Usable alone with any function that streams a response. It does not import files, shells, sessions
+on disk, settings, screens or the HTTP client.
 
 >>> from pi.agent import Agent, tool
 >>> agent = Agent(models.stream_simple, model=model, tools=[add])
 >>> await agent.prompt("What is 2 plus 3?")
 
-Nothing is defined here, and nothing is loaded before it is used.
+All names are imported lazily from the modules that define them.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from pi.agent.harness.harness import AgentHarness, SystemPrompt
     from pi.agent.harness.hooks import ProviderHooks
     from pi.agent.harness.store import (
-        Compaction,
         ConversationStore,
-        Entry,
         MemoryStore,
-        ModelChange,
+        StoredCompaction,
         StoredConversation,
-        ThinkingLevelChange,
+        StoredEntry,
+        StoredModelChange,
+        StoredThinkingLevel,
         visible_messages,
     )
     from pi.agent.policy import Boundary, Interrupt, Next, Policy, Request, StopRun, ToolRefused
@@ -81,12 +81,10 @@ __all__ = [
     "AgentTool",
     "Boundary",
     "CannotContinue",
-    "Compaction",
     "CompactionFailed",
     "CompactionSettings",
     "Conversation",
     "ConversationStore",
-    "Entry",
     "EntryAppended",
     "ExecResult",
     "ExecutionEnv",
@@ -102,7 +100,6 @@ __all__ = [
     "MessageStart",
     "MessageUpdate",
     "Meta",
-    "ModelChange",
     "Next",
     "Policy",
     "PromptRefused",
@@ -115,11 +112,14 @@ __all__ = [
     "Shell",
     "Skill",
     "StopRun",
+    "StoredCompaction",
     "StoredConversation",
+    "StoredEntry",
+    "StoredModelChange",
+    "StoredThinkingLevel",
     "StreamFn",
     "StreamProxy",
     "SystemPrompt",
-    "ThinkingLevelChange",
     "ToolContext",
     "ToolExecutionEnd",
     "ToolExecutionStart",
@@ -174,13 +174,13 @@ _HOMES = {
     "pi.agent.harness.harness": ("AgentHarness", "SystemPrompt"),
     "pi.agent.harness.hooks": ("ProviderHooks",),
     "pi.agent.harness.store": (
-        "Compaction",
+        "StoredCompaction",
         "ConversationStore",
-        "Entry",
+        "StoredEntry",
         "MemoryStore",
-        "ModelChange",
+        "StoredModelChange",
         "StoredConversation",
-        "ThinkingLevelChange",
+        "StoredThinkingLevel",
         "visible_messages",
     ),
     "pi.agent.policy": (
@@ -198,16 +198,16 @@ _HOMES = {
     "pi.agent.tools.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
     "pi.base.records": ("Meta", "Record", "replace"),
 }
-"""The module of each name."""
+"""Public names by module."""
 
 
-if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+if not TYPE_CHECKING:  # type checkers would accept any attribute name
 
     def __getattr__(name: str) -> object:
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(import_module(module), name)
-                globals()[name] = value  # found without this function from now on
+                globals()[name] = value  # the next access does not call this function
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

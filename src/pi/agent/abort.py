@@ -1,4 +1,4 @@
-"""An abort, and waiting that it ends."""
+"""Abort signal of a run, and waits that it cancels."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ T = TypeVar("T")
 
 
 class Aborted(Exception):
-    """What was waited for will not come, because the run is to end."""
+    """The wait was cancelled because the run is being aborted."""
 
 
 class Abort:
-    """Somebody's wish that a run ends. Whoever works for the run is given it, and obeys."""
+    """Abort signal of one run."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._wanted = False
+        self._requested = False
         self._stops: list[Callable[[], object]] = []
 
     @property
-    def wanted(self) -> bool:
-        """Whether the wish has been uttered."""
-        return self._wanted
+    def requested(self) -> bool:
+        """Whether an abort was requested."""
+        return self._requested
 
-    def want(self) -> None:
-        """End what is under way; what begins later ends at once. Saying it twice changes nothing.
+    def request(self) -> None:
+        """Request the abort: current waits are cancelled, later waits raise at once. Idempotent.
 
-        Never raises in the caller: a hook that aborts its own run is not cut itself.
+        Never raises in the caller: a hook that aborts its own run is not cancelled itself.
         """
-        if not self._wanted:
-            self._wanted = True
+        if not self._requested:
+            self._requested = True
             for stop in tuple(self._stops):
                 stop()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Have ``stop`` called when the abort comes; at once if it has come already."""
+    def on_abort(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Call ``stop`` on abort; immediately if the abort was already requested."""
         self._stops.append(stop)
         try:
-            if self._wanted:
+            if self._requested:
                 stop()
             yield
         finally:
             self._stops.remove(stop)
 
     async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
-        """What ``work`` gives, or ``Aborted`` when the abort came ``grace`` seconds ago."""
-        if self._wanted and not grace:
+        """Return the result of ``work``; raises ``Aborted`` ``grace`` seconds after an abort."""
+        if self._requested and not grace:
             raise Aborted
-        cut = _Cut(self._clock, grace)
-        with self.stopping(cut.begin):
+        cut = _AbortableWait(self._clock, grace)
+        with self.on_abort(cut.begin):
             return await cut.wait(work)
 
 
-class _Cut:
-    """The end of one wait: at once, or after a while."""
+class _AbortableWait:
+    """Cancels one wait, immediately or after a grace period."""
 
     def __init__(self, clock: Clock, grace: float) -> None:
         waiter = asyncio.current_task()
@@ -83,7 +83,7 @@ class _Cut:
             return await work()
         except asyncio.CancelledError as cancelled:
             if self._waiter.cancelling() > before + self._done:
-                raise  # somebody else cancels the whole run
+                raise  # the whole run is cancelled, not only this wait
             if self._done:
                 raise Aborted from None
             raise RuntimeError("What was waited for was cancelled.") from cancelled

@@ -1,4 +1,4 @@
-"""An agent: a conversation, a model, tools, and one run at a time."""
+"""The agent: a conversation, a model, tools, and one run at a time."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pi.agent.conversation import (
     MemoryConversation,
     Projection,
     Transform,
-    as_it_is,
+    unchanged,
 )
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import (
     AgentEvent,
+    EventDispatcher,
     Listener,
-    Listeners,
     MessageEnd,
     MessageStart,
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from pi.agent.loop import Runs
-from pi.agent.model_requests import Prompt, changes, whole
+from pi.agent.loop import AgentRun
+from pi.agent.model_requests import PromptText, instruction_changes, prompt_text
 from pi.agent.policy import Next, Policy, Request
-from pi.agent.queues import Inbox, QueueMode, user_message
-from pi.agent.response import OpenAnswer
-from pi.agent.run_context import World
+from pi.agent.queues import MessageQueues, QueueMode, user_message
+from pi.agent.response import StreamingResponse
+from pi.agent.run_context import AgentRunContext
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import (
     AssistantMessage,
@@ -50,31 +50,29 @@ from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
 
-# How far an agent has come with its run.
 
-
-class Progress:
-    """Follows what an agent tells; nothing is open between two runs."""
+class RunState:
+    """Progress of the current run, updated from events. Empty between runs."""
 
     def __init__(self) -> None:
         self.open_calls: set[str] = set()
-        """The calls of tools that have not ended."""
+        """Ids of the tool calls that have not ended."""
         self.error: str | None = None
-        """Why the last answer failed, if it did."""
+        """Error of the last response, if it failed."""
         self._answer: EventStream | None = None
         self._answering = False
 
     @property
     def partial_answer(self) -> AssistantMessage | None:
-        """The answer that is being streamed, as far as it has come."""
+        """The response being streamed, so far."""
         return self._answer.partial if self._answering and self._answer is not None else None
 
-    def ask(self, answer: EventStream) -> None:
-        """The model was asked; this is what it will answer."""
+    def start_response(self, answer: EventStream) -> None:
+        """Remember the stream of the response that was just requested."""
         self._answer = answer
 
-    def hear(self, event: AgentEvent) -> None:
-        """Take what the agent tells."""
+    def handle(self, event: AgentEvent) -> None:
+        """Update the state from an event."""
         match event:
             case MessageStart(message=AssistantMessage()):
                 self._answering = True
@@ -89,21 +87,21 @@ class Progress:
                 pass
 
     def end(self) -> None:
-        """The run is over."""
+        """Reset after the run."""
         self._answer = None
         self._answering = False
         self.open_calls.clear()
 
 
 StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
-"""Reaches a model; ``Models.stream_simple`` is one."""
+"""Streams a model response; ``Models.stream_simple`` is one."""
 
 _inside: ContextVar[frozenset[Abort]] = ContextVar("inside", default=frozenset())
-"""The runs that the current task works for, each known by its abort; nested ones included."""
+"""The runs that the current task belongs to, nested ones included, identified by their abort."""
 
 
 class AgentState(Record):
-    """What an agent is at this moment."""
+    """Snapshot of an agent."""
 
     system_prompt: str
     model: Model
@@ -117,7 +115,7 @@ class AgentState(Record):
 
 
 class Agent:
-    """Asks a model, runs the tools it wants, and asks again.
+    """Sends requests to a model, runs the requested tools, and repeats.
 
     ``model``, ``thinking_level``, ``system_prompt`` and ``tools`` may be set at any time; the next
     request uses them.
@@ -129,7 +127,7 @@ class Agent:
         *,
         model: Model,
         thinking_level: ThinkingLevel = "off",
-        system_prompt: Prompt = "",
+        system_prompt: PromptText = "",
         tools: Iterable[AgentTool] = (),
         conversation: Conversation | None = None,
         policies: Iterable[Policy] = (),
@@ -142,16 +140,16 @@ class Agent:
     ) -> None:
         self.model = model
         self.thinking_level = thinking_level
-        self.system_prompt: Prompt = system_prompt
+        self.system_prompt: PromptText = system_prompt
         self.tools = tuple(tools)
         self.policies = tuple(policies)
-        self.finish: Finish = as_it_is
-        """Asked about every message but the model's, before it is kept."""
-        self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
-        self.open_answer = OpenAnswer()
-        """The answer that is being streamed, for whoever wants it cut."""
-        self.progress = Progress()
-        """How far the run has come."""
+        self.finish: Finish = unchanged
+        """Called with every message except model responses before it is stored; may replace it."""
+        self.inbox = MessageQueues(steering=steering_mode, follow_up=follow_up_mode)
+        self.open_answer = StreamingResponse()
+        """The response being streamed; used to interrupt it from outside the stream."""
+        self.progress = RunState()
+        """Progress of the current run."""
         self._conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
         )
@@ -159,21 +157,21 @@ class Agent:
         self._ask_model = stream
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
-        self._listeners = Listeners()
-        self._listeners.add(self.progress.hear, updates=False)
+        self._listeners = EventDispatcher()
+        self._listeners.add(self.progress.handle, updates=False)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
 
-    # Asking --------------------------------------------------------------------------------------
+    # Prompting -----------------------------------------------------------------------------------
 
     async def prompt(
         self,
         message: str | AgentMessage | Sequence[AgentMessage],
         images: Sequence[Image] = (),
     ) -> Next:
-        """Start a run and wait for its end. ``AgentBusy`` while another one is under way.
+        """Start a run and wait for its end. Raises ``AgentBusy`` while another run is active.
 
-        Gives what the last boundary decided: reason and exit code if a policy stopped the run.
+        Returns the decision of the last boundary: reason and exit code if a policy stopped the run.
         """
         if isinstance(message, str):
             message = user_message(message, images, now_ms=self._clock.now_ms())
@@ -181,45 +179,45 @@ class Agent:
         return await self._run(tuple(messages))
 
     async def continue_(self) -> Next:
-        """Answer what is there: the last message must be a person's or a tool's."""
-        self.must_be_idle()
+        """Continue the conversation; its last message must be a user message or a tool result."""
+        self.require_idle()
         last = self._projection.messages(self._conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
             raise CannotContinue("There is nothing to answer: the last message is not a question.")
         return await self._run(())
 
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered after the tools of the current turn."""
+        """Queue ``message`` for delivery after the tools of the current turn."""
         self.inbox.steer(self._queued(message, images))
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
 
     async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered when the agent would stop."""
+        """Queue ``message`` for delivery when the agent would stop."""
         self.inbox.follow_up(self._queued(message, images))
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
 
     async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
-        """Take back what was queued: steering and follow-ups."""
+        """Empty the queues; returns the steering and the follow-up messages."""
         taken = self.inbox.clear()
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
         return taken
 
     # Stopping and waiting ------------------------------------------------------------------------
 
     def abort(self) -> None:
-        """Ask the run to end; what was said is kept and queues stay as they are."""
+        """Abort the run. Messages so far are kept and the queues do not change."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
     async def wait_for_idle(self) -> None:
-        """Until no run is under way and every listener has heard of its end."""
-        self._not_from_inside("wait for the end of the run")
+        """Wait until no run is active and all listeners have handled its last event."""
+        self._refuse_inside_run("wait for the end of the run")
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    def must_be_idle(self) -> None:
-        """For what a run forbids: ``AgentBusy`` during one, ``WouldDeadlock`` from inside it."""
-        self._not_from_inside("begin something that needs its end")
+    def require_idle(self) -> None:
+        """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
+        self._refuse_inside_run("start work that needs the run to end")
         if self._task is not None:
             raise AgentBusy(
                 "Agent is already processing a prompt.",
@@ -227,48 +225,48 @@ class Agent:
             )
 
     def reset(self, conversation: Conversation | None = None) -> None:
-        """Begin a new conversation, in memory or where it is given, with empty queues.
+        """Start a new conversation with empty queues: ``conversation``, or one in memory.
 
-        Prompt and tools stay. Refused during a run.
+        Prompt and tools stay. Raises ``AgentBusy`` during a run.
         """
-        self.must_be_idle()
+        self.require_idle()
         self._conversation = MemoryConversation() if conversation is None else conversation
         self.inbox.clear()
         self.progress.error = None
 
-    # Watching ------------------------------------------------------------------------------------
+    # Events and state ----------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
-        """Have ``listener`` called with every event, in order; gives what ends that.
+        """Subscribe to all events in order; returns an unsubscribe function.
 
-        Without ``updates`` it is spared what is told with every token.
+        Without ``updates`` the listener does not get the per-token ``MessageUpdate`` events.
         """
         return self._listeners.add(listener, updates=updates)
 
-    async def tell(self, event: AgentEvent) -> None:
-        """Tell everybody an event of the program around the agent, in order with its own."""
-        await self._listeners.tell_after(event)
+    async def emit(self, event: AgentEvent) -> None:
+        """Emit an event of the application, in order with the agent's own events."""
+        await self._listeners.emit_after_current(event)
 
     @property
     def conversation(self) -> Conversation:
-        """Where messages are kept; ``reset`` gives another one."""
+        """The conversation; ``reset`` replaces it."""
         return self._conversation
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is under way; ``state`` says the same and more, at a price."""
+        """Whether a run is active; cheaper than ``state``."""
         return self._task is not None
 
     def next_request(self) -> Request:
-        """What would be asked now, before policies change it; nothing is sent or stored."""
+        """The request that would be sent now, before policies. Sends and stores nothing."""
         request = self._request()
         return replace(request, messages=(*request.messages, *self._changes()))
 
     @property
     def state(self) -> AgentState:
-        """Everything about the agent, as it is now."""
+        """Snapshot of the agent."""
         return AgentState(
-            system_prompt=whole(self.system_prompt),
+            system_prompt=prompt_text(self.system_prompt),
             model=self.model,
             thinking_level=self.thinking_level,
             tools=self.tools,
@@ -282,7 +280,7 @@ class Agent:
     # ---------------------------------------------------------------------------------------------
 
     async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
-        self.must_be_idle()
+        self.require_idle()
         self.progress.error = None
         self._abort = abort = Abort(self._clock)
         self._task = task = asyncio.get_running_loop().create_task(
@@ -291,20 +289,20 @@ class Agent:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            abort.want()  # the caller has gone; the run still ends in order
+            abort.request()  # the caller was cancelled; the run still ends in order
             await asyncio.wait({task})
             raise
 
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
         try:
-            return await Runs(self._world(abort)).run(prompts)
+            return await AgentRun(self._run_context(abort)).run(prompts)
         finally:
             self._task = self._abort = None
             self.progress.end()
 
-    def _world(self, abort: Abort) -> World:
-        return World(
+    def _run_context(self, abort: Abort) -> AgentRunContext:
+        return AgentRunContext(
             conversation=self._conversation,
             inbox=self.inbox,
             model=lambda: self.model,
@@ -314,7 +312,7 @@ class Agent:
             changes=self._changes,
             finish=self.finish,
             policies=tuple(self.policies),
-            emit=self._listeners.tell,
+            emit=self._listeners.emit,
             clock=self._clock,
             abort=abort,
             open_answer=self.open_answer,
@@ -331,19 +329,21 @@ class Agent:
 
     def _changes(self) -> Sequence[SystemMessage]:
         said = self._projection.instructions(self._conversation.messages())
-        return changes(said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms())
+        return instruction_changes(
+            said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms()
+        )
 
     def _ask(self, request: Request) -> EventStream:
         messages = request.messages
-        if request.tools != self._declared():  # a policy wants others for this request alone
+        if request.tools != self._declared():  # a policy changed the tools for this request only
             said = [message for message in messages if isinstance(message, SystemMessage)]
             now_ms = self._clock.now_ms()
-            messages = (*messages, *changes(said, None, request.tools, now_ms=now_ms))
+            messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
         options = replace(
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
         )
         answer = self._ask_model(request.model, Context(messages=messages), options)
-        self.progress.ask(answer)
+        self.progress.start_response(answer)
         return answer
 
     def _declared(self) -> tuple[Tool, ...]:
@@ -354,9 +354,9 @@ class Agent:
             return user_message(message, images, now_ms=self._clock.now_ms())
         return message
 
-    def _not_from_inside(self, what: str) -> None:
+    def _refuse_inside_run(self, what: str) -> None:
         if self._abort in _inside.get():
             raise WouldDeadlock(
-                f"Something inside the run wants to {what}.",
+                f"Cannot {what} from inside the run.",
                 hint="Queue a message instead, or do it when the agent is idle.",
             )

@@ -1,4 +1,4 @@
-"""The conversation as the agent sees it: a log to append to, and what the model is shown of it."""
+"""The agent's conversation: the message log, and its projection for the model."""
 
 from __future__ import annotations
 
@@ -23,69 +23,73 @@ from pi.base.records import replace
 T = TypeVar("T")
 
 AgentMessage: TypeAlias = Any
-"""A ``Message``, or a record of the application's own with a ``role``."""
+"""A ``Message``, or an application record with a ``role``."""
 
 Convert: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[Message]]
-"""Turns what the log holds into what models understand, message by message.
+"""Converts log messages to model messages, message by message.
 
-It is called with what is new; what it makes of two parts must be what it makes of the whole.
+It is called with new messages only, so converting two parts must equal converting the whole.
 """
 Transform: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[AgentMessage]]
-"""Chooses or changes what of the log is shown, before it is converted."""
+"""Filters or changes log messages before they are converted."""
 
 Finish: TypeAlias = Callable[[AgentMessage], Awaitable[AgentMessage]]
-"""What is kept in the place of a message that the model has not made; of the same role."""
+"""Returns the message to store instead of a given one, with the same role. Not called for model
+responses.
+"""
 
 _KNOWN = (SystemMessage, UserMessage, AssistantMessage, ToolResultMessage)
 
 
-async def as_it_is(message: AgentMessage) -> AgentMessage:
-    """The message itself: nobody wants another one in its place."""
+async def unchanged(message: AgentMessage) -> AgentMessage:
+    """Return the message unchanged (default filter)."""
     return message
 
 
 class Conversation(Protocol):
-    """Where messages are kept. There is no second list to keep in step."""
+    """The message log. There is no second list to keep in sync."""
 
     def messages(self) -> Sequence[AgentMessage]:
-        """What the next request is made of.
+        """Return the messages of the next request.
 
-        The same sequence, only longer, as long as messages are just appended; a new one after any
-        other change. So whoever reads it every turn need not read it all.
+        Returns the same, growing sequence as long as messages are only appended, and a new sequence
+        after any other change. A caller that reads it every turn can skip what it has seen.
         """
         ...
 
     def append(self, message: AgentMessage) -> None:
-        """Keep ``message``; when this returns it is kept."""
+        """Store ``message``; it is stored when this returns."""
         ...
 
     def add(self, draft: Draft) -> Json | None:
-        """Keep something that is no answer and no result; its public form, if it has one."""
+        """Store an entry that is neither a response nor a tool result; returns its public form, if
+        any.
+        """
         ...
 
 
 class MemoryConversation:
-    """A conversation that lives as long as the program."""
+    """Conversation in memory."""
 
     def __init__(self, *messages: AgentMessage) -> None:
         self._messages: list[AgentMessage] = list(messages)
 
     def messages(self) -> Sequence[AgentMessage]:
-        """All of it."""
+        """Return all messages."""
         return self._messages
 
     def append(self, message: AgentMessage) -> None:
-        """Keep ``message``."""
+        """Store ``message``."""
         self._messages.append(message)
 
     def add(self, draft: Draft) -> Json | None:
-        """Keep a draft, which here can only be a message."""
+        """Store a draft; here it must be a message."""
         self._messages.append(draft)
         return None
 
 
 class Snapshot(Sequence[T]):
-    """A list as it is now, made at no cost; only for one that does nothing but grow."""
+    """Immutable view of an append-only list, made without copying."""
 
     __slots__ = ("_items", "_length")
 
@@ -118,7 +122,7 @@ class Snapshot(Sequence[T]):
 
 
 class Projection:
-    """What a model is shown of a log. The cost of a turn does not grow with the conversation."""
+    """The log as the model sees it. The cost of a turn does not grow with the conversation."""
 
     def __init__(self, convert: Convert | None = None, transform: Transform | None = None) -> None:
         self._convert = convert or plain_messages
@@ -130,8 +134,8 @@ class Projection:
         self._instructed = False
 
     def messages(self, log: Sequence[AgentMessage]) -> Sequence[Message]:
-        """What models are asked with; never without the instructions that the log holds."""
-        self._look_at(log)
+        """Return the messages for a request; always includes the instructions in the log."""
+        self._update(log)
         if self._transform is not None:
             shown = _as_sent(self._convert(self._transform(log)))
             return with_instructions(shown, self._instructions)
@@ -140,12 +144,12 @@ class Projection:
         return with_instructions(self._shown, self._instructions)
 
     def instructions(self, log: Sequence[AgentMessage]) -> Sequence[SystemMessage]:
-        """What the log says of prompt and tools."""
-        self._look_at(log)
+        """Return the system messages in the log."""
+        self._update(log)
         return self._instructions
 
-    def _look_at(self, log: Sequence[AgentMessage]) -> None:
-        """Look at what is new in the log; at all of it if it is another one."""
+    def _update(self, log: Sequence[AgentMessage]) -> None:
+        """Process new messages of the log; all of them if it is a different log."""
         if log is not self._log or len(log) < self._seen:
             self._log, self._seen, self._instructed = log, 0, False
             self._instructions, self._shown = [], []
@@ -164,7 +168,7 @@ def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:
 
 
 def _as_sent(messages: Sequence[Message]) -> list[Message]:
-    """The messages without what only the log knows of them."""
+    """Return the messages without fields that are only for the log."""
     return [_without_marks(message) for message in messages]
 
 
@@ -181,16 +185,16 @@ def _without_marks(message: Message) -> Message:
 
 
 def plain_messages(messages: Sequence[AgentMessage]) -> Sequence[Message]:
-    """Only what models understand by themselves: the default conversion."""
+    """Return only the messages that models understand (default conversion)."""
     return [message for message in messages if isinstance(message, _KNOWN)]
 
 
 def with_instructions(
     messages: Sequence[Message], instructions: Sequence[SystemMessage]
 ) -> tuple[Message, ...]:
-    """``messages``, with ``instructions`` in front if somebody has dropped every one of them.
+    """Prepend ``instructions`` if ``messages`` contains no system message.
 
-    A model without its prompt and tools is never what was meant.
+    A transform that drops every system message would remove prompt and tools by accident.
     """
     if any(isinstance(message, SystemMessage) for message in messages):
         return tuple(messages)

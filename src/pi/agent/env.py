@@ -1,7 +1,7 @@
-"""Where tools work: the files and the shell of this machine, a container or another host.
+"""Protocols of the environment in which tools work (files and shell), and its error values.
 
-Only what is wanted of such a place. Places themselves live above this layer, which touches no
-disk and starts no process.
+Implementations for this machine, a container or a remote machine live above this layer, which
+touches no disk and starts no process.
 """
 
 from __future__ import annotations
@@ -12,30 +12,8 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 from pi.base.errors import PiError
 from pi.base.records import Record
 
-# What goes wrong around an agent, as values with a code that is the same in every backend.
-#
-# Messages are for people and change; programs decide by the code. Cancelling is none of these: it
-# is ``asyncio.CancelledError`` everywhere.
-#
-# FileErrorCode not_found there is no such file or folder already_exists something of that name is
-# in the way not_a_directory a folder is needed and it is none is_a_directory a file is needed and
-# it is a folder not_empty a folder that holds something is removed only recursively
-# permission_denied we may not do that there no_space the disk or the quota is full invalid_path
-# no file can have this name unsupported this environment cannot do that unknown anything else;
-# the message says what
-#
-# ExecutionErrorCode timed_out it ran longer than it may, and was killed killed a signal ended it
-# shell_unavailable there is no shell to run commands with invalid_directory the working directory
-# cannot be used spawn_failed it could not be started unknown anything else; the message says what
-#
-# CompactionErrorCode nothing_to_compact all that there is would be kept anyway aborted somebody
-# stopped it summary_failed the model gave no usable summary, twice not_smaller the result would
-# be no shorter than what it replaces too_large not even a part fits the summarising model
-#
-# SessionErrorCode not_found there is no such conversation invalid what is stored is no
-# conversation invalid_entry something that the store cannot keep was to be kept locked another
-# program writes to it closed it was closed and takes nothing more storage_failed the disk, or
-# whatever keeps it, failed unknown anything else; the message says what
+# Errors as values with a code that is the same in every backend. Messages are for users and may
+# change; programs use the code. Cancellation is not an error: it is ``asyncio.CancelledError``.
 
 
 FileErrorCode: TypeAlias = Literal[
@@ -59,16 +37,16 @@ SessionErrorCode: TypeAlias = Literal[
 
 
 class FileError(Record):
-    """Why a file or folder could not be read, written or looked at."""
+    """Why a file or folder could not be read, written or inspected."""
 
     code: FileErrorCode
     message: str
     path: str = ""
-    """As it was asked for."""
+    """As given by the caller."""
 
 
 class ExecutionError(Record):
-    """Why a command gave no exit code."""
+    """Why a command has no exit code."""
 
     code: ExecutionErrorCode
     message: str
@@ -85,7 +63,7 @@ E = TypeVar("E", FileError, ExecutionError, SessionError)
 
 
 class _Failed(PiError, Generic[E]):
-    """An error value on its way to somebody who handles it."""
+    """Carries an error value as an exception."""
 
     def __init__(self, error: E, *, hint: str = "") -> None:
         super().__init__(error.message, hint=hint)
@@ -93,7 +71,7 @@ class _Failed(PiError, Generic[E]):
 
 
 class FileFailed(_Failed[FileError]):
-    """Nothing was read or changed; ``error`` says why."""
+    """A file operation failed and changed nothing; ``error`` says why."""
 
 
 class ExecutionFailed(_Failed[ExecutionError]):
@@ -101,27 +79,26 @@ class ExecutionFailed(_Failed[ExecutionError]):
 
 
 class SessionFailed(_Failed[SessionError]):
-    """A conversation could not be used; ``error`` says why."""
+    """A conversation could not be opened or written; ``error`` says why."""
 
 
 OnOutput: TypeAlias = Callable[[str], Awaitable[None] | None]
-"""Told what a command writes, errors included, as it comes. What it raises ends the command.
-
-A command that writes more than a listener can take is held up by what the listener gives back.
+"""Called with the output of a command as it arrives, stderr included. An exception ends the
+command.
 """
 
-MOST_OUTPUT = 1_000_000
-"""Characters of a command's output that its result keeps: the last ones, where errors stand."""
+MAX_OUTPUT = 1_000_000
+"""Characters of output kept in a result: the last ones, where errors are."""
 
 
 class FileInfo(Record):
-    """What is known of a file without reading it."""
+    """File metadata."""
 
     name: str
     path: str
     """Absolute."""
     kind: Literal["file", "directory", "other"]
-    """Of what it leads to, if it is a link; ``other`` is a device, a pipe or a link to nothing."""
+    """Kind of the link target, if it is a link; ``other`` is a device, a pipe or a broken link."""
     size: int
     """Bytes."""
     modified_ms: int
@@ -129,58 +106,58 @@ class FileInfo(Record):
 
 
 class ExecResult(Record):
-    """What a command came to."""
+    """Result of a command."""
 
     exit_code: int | None
-    """``None`` when it did not end by itself; ``error`` says why."""
+    """``None`` if the command did not exit by itself; ``error`` says why."""
     output: str
-    """What it wrote to both of its outputs, up to ``MOST_OUTPUT`` characters."""
+    """Combined stdout and stderr, up to ``MAX_OUTPUT`` characters."""
     truncated: bool = False
-    """Whether the beginning of ``output`` is missing."""
+    """Whether the beginning of ``output`` was dropped."""
     error: ExecutionError | None = None
 
 
 class FileSystem(Protocol):
-    """Files, by paths that are absolute or relative to ``cwd``.
+    """File operations. Paths are absolute or relative to ``cwd``.
 
-    Whatever cannot be done raises ``FileFailed``.
+    All methods raise ``FileFailed`` on failure.
     """
 
     @property
     def cwd(self) -> str:
-        """The folder that relative paths start from."""
+        """The base of relative paths."""
         ...
 
     async def read_file(self, path: str) -> bytes:
-        """All that a file holds."""
+        """Return the content of a file."""
         ...
 
     async def write_file(self, path: str, data: bytes) -> None:
-        """Give a file new content in one step, and the folders above it if they are missing."""
+        """Replace the content of a file atomically; creates missing parent folders."""
         ...
 
     async def stat(self, path: str) -> FileInfo:
-        """What a file or folder is."""
+        """Return the metadata of a file or folder."""
         ...
 
     async def list_dir(self, path: str) -> Sequence[FileInfo]:
-        """What is in a folder, sorted by name."""
+        """Return the entries of a folder, sorted by name."""
         ...
 
     async def exists(self, path: str) -> bool:
-        """Whether there is something, if only a link to nothing."""
+        """Whether the path exists; true for a broken link."""
         ...
 
     async def mkdir(self, path: str) -> None:
-        """Make a folder and those above it; one that is there already is fine."""
+        """Create a folder and its parents; an existing folder is not an error."""
         ...
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, a link (not what it leads to) or a folder."""
+        """Remove a file, a link (not its target) or a folder."""
         ...
 
     async def real_path(self, path: str) -> str:
-        """The absolute path with every link followed; the file itself may be missing."""
+        """Return the absolute path with all links resolved; the file may be missing."""
         ...
 
 
@@ -196,13 +173,13 @@ class Shell(Protocol):
         timeout: float | None = None,
         on_output: OnOutput | None = None,
     ) -> ExecResult:
-        """Run a command line to its end; ``env`` is added to the variables that it has anyway.
+        """Run a command line to its end; ``env`` is added to the inherited variables.
 
-        After ``timeout`` seconds, or when the caller is cancelled, it is ended with everything
-        that it has started. ``ExecutionFailed`` when it could not be started.
+        On timeout (seconds) or cancellation the whole process tree is killed. Raises
+        ``ExecutionFailed`` if the command could not be started.
         """
         ...
 
 
 class ExecutionEnv(FileSystem, Shell, Protocol):
-    """A place where tools can work: what they are built with instead of a disk and a shell."""
+    """Files and shell that tools use instead of direct disk and process access."""

@@ -1,11 +1,11 @@
-"""What can go wrong with an agent itself, as opposed to a model or a tool.
+"""Errors of the agent itself, as opposed to errors of a model or a tool.
 
 PiError
-├── AgentBusy        one run at a time
-├── WouldDeadlock    something inside a run waits for the end of that run
-├── CannotContinue   there is nothing to answer
-├── PromptRefused    a policy does not want this prompt
-└── BadToolName      no model could call a tool by that name
+├── AgentBusy        a run is already active
+├── WouldDeadlock    code inside a run waits for the end of that run
+├── CannotContinue   the last message is not one that a model answers
+├── PromptRefused    a policy rejected the prompt
+└── BadToolName      providers reject the name of a tool
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pi.base.errors import PiError
 
 
 class AgentBusy(PiError):
-    """A prompt came while a run was under way."""
+    """A prompt was sent during a run."""
 
 
 class WouldDeadlock(PiError):
-    """Something inside a run wants to wait for that very run."""
+    """Code inside a run waits for the end of that run."""
 
 
 class CannotContinue(PiError):
-    """The last message is not one that a model could answer."""
+    """The last message is neither a user message nor a tool result."""
 
 
 class PromptRefused(PiError):
-    """A policy does not want this prompt to be answered."""
+    """A policy rejected the prompt."""
 
 
 class BadToolName(PiError):
-    """A tool has a name that providers refuse."""
+    """Providers reject the name of a tool."""

@@ -1,6 +1,6 @@
-"""What a run tells while it goes on, in the order of the recorded protocol.
+"""Agent event records, and the dispatcher that delivers them to subscribers in order.
 
-The JSON form of each record is that of JSON mode and RPC.
+The JSON form of each record is the one of JSON mode and RPC.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class AgentEnd(Record, tag="agent_end"):
 
 
 class AgentSettled(Record, tag="agent_settled"):
-    """Nothing more happens until somebody asks."""
+    """The agent is idle."""
 
 
 class TurnStart(Record, tag="turn_start"):
-    """A turn begins: one request and the tools it asks for."""
+    """A turn begins: one request and its tool calls."""
 
 
 class TurnEnd(Record, tag="turn_end"):
@@ -48,7 +48,7 @@ class TurnEnd(Record, tag="turn_end"):
 
 
 class MessageStart(Record, tag="message_start"):
-    """A message begins; an answer is still empty."""
+    """A message begins; a response is still empty."""
 
     message: Any
 
@@ -56,9 +56,10 @@ class MessageStart(Record, tag="message_start"):
 class MessageUpdate(
     Struct, frozen=True, kw_only=True, gc=False, rename="camel", tag="message_update"
 ):
-    """An answer has grown by ``assistant_message_event``.
+    """A response has grown by ``assistant_message_event``.
 
-    Made for every token, and so no record: on Python 3.11 those take longer to make.
+    A plain ``Struct``, because one is made for every token and records are slower to create on
+    Python 3.11.
     """
 
     usage: Usage
@@ -66,13 +67,13 @@ class MessageUpdate(
 
 
 class MessageEnd(Record, tag="message_end"):
-    """A message is complete, and in the log."""
+    """A message is complete and stored."""
 
     message: Any
 
 
 class ToolOutput(Record, omit_defaults=True):
-    """What a tool gave, as it is told: whether it failed is said beside it."""
+    """Tool output in an event; the event's own field says whether it failed."""
 
     content: tuple[Text | Image, ...]
     details: Any | UnsetType = UNSET
@@ -99,7 +100,7 @@ class ToolExecutionStart(Record, tag="tool_execution_start"):
 
 
 class ToolExecutionUpdate(Record, tag="tool_execution_update"):
-    """What a tool shows while it runs; replaces what it showed before."""
+    """Output of a running tool; replaces the previous output."""
 
     tool_call_id: str
     tool_name: str
@@ -117,14 +118,14 @@ class ToolExecutionEnd(Record, tag="tool_execution_end"):
 
 
 class QueueUpdate(Record, tag="queue_update"):
-    """The queues have changed; both are given whole."""
+    """The queues have changed; contains both completely."""
 
     steering: tuple[str, ...] = ()
     follow_up: tuple[str, ...] = ()
 
 
 class EntryAppended(Record, tag="entry_appended"):
-    """Something other than a message was added to the log."""
+    """An entry other than a message was stored."""
 
     entry: Json
 
@@ -146,18 +147,15 @@ AgentEvent: TypeAlias = (
 )
 
 Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
-"""Tells an event; returns when everybody has heard it."""
-
-
-# Everybody who wants to hear what a run tells.
+"""Emits an event; returns when all subscribers have handled it."""
 
 
 Listener: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
-"""Sync or async; what it raises is reported and harms nobody else."""
+"""Sync or async; exceptions are logged and do not affect other listeners."""
 
 
 class _Subscription:
-    """A place in the row of listeners; empty once it has ended."""
+    """One subscription; ``listener`` is ``None`` after it has ended."""
 
     __slots__ = ("listener",)
 
@@ -165,20 +163,20 @@ class _Subscription:
         self.listener: Listener | None = listener
 
 
-class Listeners:
-    """Tells events to all, one event after another and always in the same order of listeners."""
+class EventDispatcher:
+    """Delivers events to listeners one at a time, in the order of subscription."""
 
     def __init__(self) -> None:
         self._row: tuple[_Subscription, ...] = ()
         self._row_of_updates: tuple[_Subscription, ...] = ()
-        """Those who want to hear of every token."""
+        """Subscriptions that get per-token events."""
         self._untold: deque[AgentEvent] = deque()
-        self._telling = False
+        self._emitting = False
 
     def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
-        """Have ``listener`` called from now on; gives what ends that, at once.
+        """Subscribe ``listener``; returns an unsubscribe function that takes effect at once.
 
-        Without ``updates`` it is spared what is told with every token.
+        Without ``updates`` the listener does not get per-token events.
         """
         subscription = _Subscription(listener)
         self._row = (*self._row, subscription)
@@ -186,18 +184,18 @@ class Listeners:
             self._row_of_updates = (*self._row_of_updates, subscription)
 
         def end() -> None:
-            subscription.listener = None  # also for an event that is being told
+            subscription.listener = None  # also for the event being delivered
             self._row = _without(subscription, self._row)
             self._row_of_updates = _without(subscription, self._row_of_updates)
 
         return end
 
-    async def tell(self, event: AgentEvent) -> None:
-        """Until everybody has heard ``event``, and what was told from inside a listener."""
+    async def emit(self, event: AgentEvent) -> None:
+        """Deliver ``event`` and any events emitted by listeners meanwhile."""
         if self._untold:
             self._untold.append(event)
             event = self._untold.popleft()
-        self._telling = True
+        self._emitting = True
         try:
             while True:
                 row = self._row_of_updates if type(event) is MessageUpdate else self._row
@@ -211,21 +209,21 @@ class Listeners:
                     except asyncio.CancelledError:
                         if _is_being_cancelled():
                             raise
-                        log.exception("a listener was cancelled at %s", type(event).__name__)
+                        log.exception("a listener was cancelled during %s", type(event).__name__)
                     except Exception:
-                        log.exception("a listener failed at %s", type(event).__name__)
+                        log.exception("a listener failed during %s", type(event).__name__)
                 if not self._untold:
                     break
                 event = self._untold.popleft()
         finally:
-            self._telling = False
+            self._emitting = False
 
-    async def tell_after(self, event: AgentEvent) -> None:
-        """Tell ``event``, but not before everybody has heard the one that is being told."""
-        if self._telling:
+    async def emit_after_current(self, event: AgentEvent) -> None:
+        """Emit ``event`` after the event that is being delivered, if there is one."""
+        if self._emitting:
             self._untold.append(event)
         else:
-            await self.tell(event)
+            await self.emit(event)
 
 
 def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:
@@ -233,6 +231,6 @@ def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Sub
 
 
 def _is_being_cancelled() -> bool:
-    """Whether it is the run that is cancelled, and not something that a listener awaited."""
+    """Whether the run itself is cancelled, not only something that a listener awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

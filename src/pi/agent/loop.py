@@ -1,7 +1,8 @@
-"""The loop: ask, run the tools that the answer wants, ask again.
+"""The agent loop: send a request, run the tool calls of the response, repeat.
 
-It knows no policy, no tool and no provider. Every step has the same order: transform, append to
-the log, tell.
+``Loop`` is one run; ``AgentRun`` goes from a prompt to idle: one run, the runs that policies add,
+and the boundaries around them. The loop knows no particular policy, tool or provider. Every step
+has the same order: transform, append to the log, emit.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pi.agent.events import (
     TurnStart,
 )
 from pi.agent.policy import Boundary, Next
-from pi.agent.response import Answered, Answering, failed_answer
-from pi.agent.run_context import World, decide, prepare
+from pi.agent.response import ModelResponse, ResponseReader, failed_message
+from pi.agent.run_context import AgentRunContext, decide, prepare
 from pi.ai.messages import ToolResultMessage
 from pi.base.records import replace
 
@@ -34,16 +35,16 @@ log = logging.getLogger(__name__)
 
 
 class Turn(Struct):
-    """What one turn came to."""
+    """Result of one turn."""
 
-    answered: Answered
+    answered: ModelResponse
     results: tuple[ToolResultMessage, ...] = ()
     terminated: bool = False
     next: Next = Next()
 
     @property
     def outcome(self) -> Literal["completed", "aborted", "error"]:
-        """How it ended."""
+        """How the turn ended."""
         match self.answered.message.stop_reason:
             case "error" | "aborted" as reason:
                 return reason
@@ -54,51 +55,53 @@ class Turn(Struct):
 class Loop:
     """One run."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._answering = Answering(
-            world.ask,
-            world.policies,
-            emit=world.emit,
-            clock=world.clock,
-            abort=world.abort,
-            open_answer=world.open_answer,
+    def __init__(self, context: AgentRunContext) -> None:
+        self._context = context
+        self._answering = ResponseReader(
+            context.ask,
+            context.policies,
+            emit=context.emit,
+            clock=context.clock,
+            abort=context.abort,
+            open_answer=context.open_answer,
         )
         self._added: list[AgentMessage] = []
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Turn:
-        """Turn after turn until there is nothing left to do; gives the last one."""
-        world = self._world
-        await world.emit(AgentStart())
-        turn = await self._turn(chain(prompts, self._taken(world.inbox.drain_steering())))
-        while (messages := self._goes_on_with(turn)) is not None:
-            turn.next = await prepare(turn.next, world.abort)
+        """Run turns until there is nothing left to do; returns the last turn."""
+        context = self._context
+        await context.emit(AgentStart())
+        turn = await self._turn(
+            chain(prompts, self._take_until_abort(context.inbox.drain_steering()))
+        )
+        while (messages := self._next_messages(turn)) is not None:
+            turn.next = await prepare(turn.next, context.abort)
             if turn.next.action == "stop":
                 break
             turn = await self._turn(messages)
-        again = turn.next.opens_run and not world.abort.wanted
-        await world.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
+        again = turn.next.opens_run and not context.abort.requested
+        await context.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
         return turn
 
     async def _turn(self, messages: Iterator[AgentMessage]) -> Turn:
-        await self._world.emit(TurnStart())
+        await self._context.emit(TurnStart())
         try:
             turn = await self._take_turn(messages)
-        except Exception as bug:
-            turn = await self._break_off(bug)
-        await self._world.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
+        except Exception as error:
+            turn = await self._fail_turn(error)
+        await self._context.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
         return turn
 
     async def _take_turn(self, messages: Iterator[AgentMessage]) -> Turn:
-        world = self._world
-        for message in chain(world.changes(), messages):
+        context = self._context
+        for message in chain(context.changes(), messages):
             await self._deliver(message)
-        turn = Turn(await self._answering.answer(world.request()))
+        turn = Turn(await self._answering.answer(context.request()))
         turn.next = turn.answered.next
         try:
-            self._keep(turn.answered.message)
-        finally:  # whoever saw it begin sees it end, kept or not
-            await world.emit(MessageEnd(message=turn.answered.message))
+            self._store(turn.answered.message)
+        finally:  # subscribers that saw the start also see the end, even if storing failed
+            await context.emit(MessageEnd(message=turn.answered.message))
         if turn.outcome == "completed" and turn.answered.message.tool_calls:
             await self._run_tools(turn)
         boundary = Boundary(
@@ -109,133 +112,130 @@ class Loop:
             results=turn.results,
             next=turn.next,
         )
-        turn.next = await decide(world.policies, boundary, world.abort)
-        await world.add(turn.next.entries)
+        turn.next = await decide(context.policies, boundary, context.abort)
+        await context.add(turn.next.entries)
         return turn
 
     async def _run_tools(self, turn: Turn) -> None:
-        from pi.agent.tool_calls import ToolBatch  # the first request does not wait for it
+        from pi.agent.tool_calls import ToolBatch  # deferred: the first request does not need it
 
-        world = self._world
+        context = self._context
         batch = ToolBatch(
             turn.answered.message,
-            tools=world.tools(),
-            policies=world.policies,
-            emit=world.emit,
-            clock=world.clock,
+            tools=context.tools(),
+            policies=context.policies,
+            emit=context.emit,
+            clock=context.clock,
         )
-        with world.abort.stopping(batch.cancel):
+        with context.abort.on_abort(batch.cancel):
             turn.results = tuple(await batch.run())
         turn.terminated, turn.next = batch.terminates, batch.next
         turn.results = tuple([await self._deliver(result) for result in turn.results])
 
-    async def _break_off(self, bug: Exception) -> Turn:
-        """End a turn that failed with an answer that says so."""
-        log.error("a turn failed", exc_info=bug)
-        world = self._world
-        reason: Literal["aborted", "error"] = "aborted" if world.abort.wanted else "error"
-        message = failed_answer(
-            world.model(), reason, str(bug) or repr(bug), now_ms=world.clock.now_ms()
+    async def _fail_turn(self, error: Exception) -> Turn:
+        """End a turn that failed with an error message in place of the response."""
+        log.error("a turn failed", exc_info=error)
+        context = self._context
+        reason: Literal["aborted", "error"] = "aborted" if context.abort.requested else "error"
+        message = failed_message(
+            context.model(), reason, str(error) or repr(error), now_ms=context.clock.now_ms()
         )
         try:
-            self._keep(message)
+            self._store(message)
         except Exception:
-            log.exception("the failure could not be kept")
-        await world.emit(MessageStart(message=message))
-        await world.emit(MessageEnd(message=message))
-        return Turn(Answered(message))
+            log.exception("the error message could not be stored")
+        await context.emit(MessageStart(message=message))
+        await context.emit(MessageEnd(message=message))
+        return Turn(ModelResponse(message))
 
-    def _goes_on_with(self, turn: Turn) -> Iterator[AgentMessage] | None:
-        """Where the next turn's messages come from; ``None`` when there is no next turn."""
-        inbox = self._world.inbox
+    def _next_messages(self, turn: Turn) -> Iterator[AgentMessage] | None:
+        """Return the messages of the next turn; ``None`` if there is no next turn."""
+        inbox = self._context.inbox
         if turn.next.action == "stop" or turn.next.opens_run or turn.terminated:
             return None
-        if self._world.abort.wanted:
-            # Tools that were cancelled are answered by one last turn that fails at once.
+        if self._context.abort.requested:
+            # Cancelled tools get one last turn, which fails at once.
             return iter(()) if turn.results else None
         if turn.next.action == "again" or turn.results:
-            return self._taken(inbox.drain_steering())
+            return self._take_until_abort(inbox.drain_steering())
         if turn.outcome != "completed":
             return None
         if inbox.steering:
-            return self._taken(inbox.drain_steering())
-        return self._taken(inbox.drain_follow_up()) if inbox.follow_ups else None
+            return self._take_until_abort(inbox.drain_steering())
+        return self._take_until_abort(inbox.drain_follow_up()) if inbox.follow_ups else None
 
-    def _taken(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
-        """What a queue gives until an abort comes: a run that ends must not swallow messages."""
-        while not self._world.abort.wanted and (message := next(queue, None)) is not None:
+    def _take_until_abort(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
+        """Take from a queue until an abort: a run that ends must not consume messages."""
+        while not self._context.abort.requested and (message := next(queue, None)) is not None:
             yield message
 
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
-        """Put a message that is already whole into the log and tell it; gives what was put."""
-        if self._world.inbox.changed():
-            await self._world.emit(self._world.inbox.update())
-        message = await self._world.finish(message)
-        self._keep(message)
-        await self._world.emit(MessageStart(message=message))
-        await self._world.emit(MessageEnd(message=message))
+        """Store and emit a complete message; returns the stored message."""
+        if self._context.inbox.take_changed():
+            await self._context.emit(self._context.inbox.update())
+        message = await self._context.finish(message)
+        self._store(message)
+        await self._context.emit(MessageStart(message=message))
+        await self._context.emit(MessageEnd(message=message))
         return message
 
-    def _keep(self, message: AgentMessage) -> None:
-        self._world.conversation.append(message)
+    def _store(self, message: AgentMessage) -> None:
+        self._context.conversation.append(message)
         self._added.append(message)
 
 
-# From a prompt to idle: one run, those that a policy adds, and the boundaries around them.
+class AgentRun:
+    """All runs that one prompt causes."""
 
-
-class Runs:
-    """Everything that one prompt sets off."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: AgentRunContext) -> None:
+        self._context = context
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Next:
-        """Answer ``prompts`` until the agent is idle; gives what the last boundary decided."""
-        world = self._world
+        """Run until the agent is idle; returns the decision of the last boundary."""
+        context = self._context
         await self._begin()
         while True:
-            turn = await Loop(world).run(prompts)
-            ended = await self._ended(turn)
-            if ended.action == "stop" or world.abort.wanted:  # whatever anybody else wants
+            turn = await Loop(context).run(prompts)
+            ended = await self._settle(turn)
+            if ended.action == "stop" or context.abort.requested:  # overrides all other decisions
                 break
             if ended.action == "again":
                 prompts = ()
-            elif turn.outcome == "completed" and world.inbox:
-                # Queued too late for the run that has ended: it must not lie there.
-                prompts = () if world.inbox.steering else tuple(world.inbox.drain_follow_up())
+            elif turn.outcome == "completed" and context.inbox:
+                # Queued after the last check of the run: deliver it now, not with the next prompt.
+                prompts = () if context.inbox.steering else tuple(context.inbox.drain_follow_up())
             else:
                 break
-        await world.emit(AgentSettled())
+        await context.emit(AgentSettled())
         return ended
 
     async def _begin(self) -> None:
-        world = self._world
-        first = await decide(world.policies, Boundary(kind="prompt"), world.abort)
-        await world.add(first.entries)
+        context = self._context
+        first = await decide(context.policies, Boundary(kind="prompt"), context.abort)
+        await context.add(first.entries)
         if first.action != "stop":
-            first = await prepare(first, world.abort)
+            first = await prepare(first, context.abort)
         if first.action == "stop":
-            raise PromptRefused(first.reason or "A policy does not want this prompt.")
+            raise PromptRefused(first.reason or "The prompt was rejected by a policy.")
 
-    async def _ended(self, turn: Turn) -> Next:
-        """What somebody wants now that a run has ended."""
-        world, wanted = self._world, turn.next
-        if wanted.opens_run:
-            wanted = await prepare(wanted, world.abort)
-            if wanted.opens_run and not world.abort.wanted:
-                return wanted
+    async def _settle(self, turn: Turn) -> Next:
+        """Return the policies' decision after a run."""
+        context, decision = self._context, turn.next
+        if decision.opens_run:
+            decision = await prepare(decision, context.abort)
+            if decision.opens_run and not context.abort.requested:
+                return decision
         at = Boundary(
             kind="settle",
-            outcome="aborted" if world.abort.wanted else turn.outcome,
+            outcome="aborted" if context.abort.requested else turn.outcome,
             error=turn.answered.error,
             answer=turn.answered.message,
-            # A run that was stopped stays stopped; what it drafted is in the log already.
-            next=replace(wanted, entries=()) if wanted.action == "stop" else Next(),
+            # A stopped run stays stopped; its draft entries are already stored.
+            next=replace(decision, entries=()) if decision.action == "stop" else Next(),
         )
-        wanted = await decide(world.policies, at, world.abort)
+        decision = await decide(context.policies, at, context.abort)
         try:
-            await world.add(wanted.entries)
+            await context.add(decision.entries)
         except Exception:
-            log.exception("what policies drafted at the end could not be kept")
-        return wanted if wanted.action == "stop" else await prepare(wanted, world.abort)
+            log.exception("draft entries of policies could not be stored after the run")
+        return decision if decision.action == "stop" else await prepare(decision, context.abort)

@@ -1,4 +1,4 @@
-"""Telling the model of its prompt and tools: once, and then only what has changed. Pure."""
+"""System messages that declare prompt and tools: once, then only changes. Pure."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pi.ai.transcript import final_tools
 PROMPT_SECTION = "preamble"
 
 
-Prompt: TypeAlias = str | Mapping[str, str]
-"""All of it as one text, or named sections in their order."""
+PromptText: TypeAlias = str | Mapping[str, str]
+"""The whole prompt as one text, or named sections in order."""
 
 
-def changes(
-    said: Sequence[SystemMessage], prompt: Prompt | None, tools: Sequence[Tool], *, now_ms: int
+def instruction_changes(
+    said: Sequence[SystemMessage], prompt: PromptText | None, tools: Sequence[Tool], *, now_ms: int
 ) -> tuple[SystemMessage, ...]:
-    """What must be said after ``said`` so that ``prompt`` and ``tools`` hold; often nothing.
+    """Return the system messages that bring the declared prompt and tools up to date.
 
-    Without a ``prompt`` that stays as it is.
+    A ``prompt`` of ``None`` leaves the declared prompt unchanged.
     """
     declared = {tool.name: tool for tool in final_tools(said)}
-    wanted = {tool.name for tool in tools}
+    current = {tool.name for tool in tools}
     added = tuple(tool for tool in tools if declared.get(tool.name) != tool)
-    removed = tuple(RemovedTool(name=name) for name in declared if name not in wanted)
+    removed = tuple(RemovedTool(name=name) for name in declared if name not in current)
     sections = {} if prompt is None else _changed(_sections(said), prompt)
     if not (added or removed or sections):
         return ()
@@ -42,22 +42,22 @@ def changes(
     )
 
 
-def whole(prompt: Prompt) -> str:
-    """A prompt as one text: sections parted by blank lines."""
+def prompt_text(prompt: PromptText) -> str:
+    """Return the prompt as one text, sections separated by blank lines."""
     return prompt if isinstance(prompt, str) else "\n\n".join(prompt.values())
 
 
-def _changed(told: dict[str, str], prompt: Prompt) -> dict[str, str | None]:
-    """What is new or different, and ``None`` for what is gone; a text is one section."""
+def _changed(declared: dict[str, str], prompt: PromptText) -> dict[str, str | None]:
+    """Return new and changed sections, ``None`` for removed ones. A plain text is one section."""
     if isinstance(prompt, str):
-        known = told.get(PROMPT_SECTION, "")
+        known = declared.get(PROMPT_SECTION, "")
         return {} if prompt == known else {PROMPT_SECTION: prompt or None}
-    new: dict[str, str | None] = {n: text for n, text in prompt.items() if told.get(n) != text}
-    return new | {name: None for name in told if name not in prompt}
+    new: dict[str, str | None] = {n: text for n, text in prompt.items() if declared.get(n) != text}
+    return new | {name: None for name in declared if name not in prompt}
 
 
 def _sections(said: Sequence[SystemMessage]) -> dict[str, str]:
-    """The sections as they stand after all patches."""
+    """Return the sections after all patches."""
     current: dict[str, str | None] = {}
     for message in said:
         current.update(message.sections or {})

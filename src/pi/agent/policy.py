@@ -1,6 +1,7 @@
-"""The seam: whatever shapes a run is a policy with at most six hooks.
+"""Policies: six hooks that shape a run.
 
-Hooks decide; only ``Next.prepare`` waits. The loop asks every policy in order and names none.
+Hooks decide; only ``Next.prepare`` may wait. The loop calls all policies in order and knows none by
+name.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 
 Draft: TypeAlias = Any
-"""Something for the log other than an answer or a result; what, the conversation knows."""
+"""A log entry other than a response or a tool result; its type is up to the conversation."""
 
 Partial: TypeAlias = Callable[[], AssistantMessage]
-"""Builds the answer so far when it is called."""
+"""Builds the partial response on demand."""
 
 
 class Request(Record):
-    """One request of the loop, as policies may change it; nothing of it is stored."""
+    """One request of the loop; policies may change it. It is not stored."""
 
     model: Model
     thinking: ThinkingLevel
@@ -36,32 +37,32 @@ class Request(Record):
 
 
 class Next(Record):
-    """What happens after a boundary."""
+    """Decision at a boundary."""
 
     action: Literal["go_on", "again", "stop"] = "go_on"
     """``again`` beats ``go_on``, ``stop`` beats both."""
     entries: tuple[Draft, ...] = ()
-    """Goes into the log before the boundary is announced."""
+    """Stored before the boundary is announced."""
     new_run: bool = False
-    """``again`` as a run of its own: this one is closed first."""
+    """``again`` starts a new run: the current one ends first."""
     prepare: Callable[[], Awaitable[None]] | None = None
-    """Awaited before going on, or before the agent is idle; an abort cancels it."""
+    """Awaited before continuing or before the agent is idle; an abort cancels it."""
     reason: str = ""
     exit_code: int | None = None
 
     @property
     def claimed(self) -> bool:
-        """Whether somebody has decided already."""
+        """Whether a policy has already decided."""
         return self.action != "go_on"
 
     @property
     def opens_run(self) -> bool:
-        """Whether a run of its own comes next."""
+        """Whether a new run follows."""
         return self.action == "again" and self.new_run
 
 
 class Boundary(Record):
-    """Where a run may take a turn."""
+    """A point where policies decide what comes next."""
 
     kind: Literal["prompt", "turn", "settle"]
     outcome: Literal["completed", "aborted", "error"] = "completed"
@@ -75,14 +76,14 @@ class Policy:
     """Six hooks, all optional. Returning the argument means 'no opinion'."""
 
     async def before_request(self, request: Request) -> Request:
-        """Change one request; ephemeral, and it may raise ``StopRun``."""
+        """Change one request, without storing it; may raise ``StopRun``."""
         return request
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """See every token; raise ``Interrupt`` to cut the stream. Stay cheap."""
+        """Called for every token; raise ``Interrupt`` to cut the stream. Must be cheap."""
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """Change an answer before it is stored."""
+        """Change a response before it is stored."""
         return answer
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
@@ -90,7 +91,7 @@ class Policy:
         return call
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Change what a tool gave."""
+        """Change the result of a tool."""
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
@@ -99,7 +100,7 @@ class Policy:
 
 
 class ToolRefused(PiError):
-    """A call that must not run; the model is told ``message``."""
+    """The call must not run; ``message`` is sent to the model."""
 
     def __init__(self, message: str, *, terminate: bool = False) -> None:
         super().__init__(message)
@@ -107,10 +108,10 @@ class ToolRefused(PiError):
 
 
 class Interrupt(Exception):
-    """Cut the answer that is being streamed and ask again in the same run.
+    """Cut the response being streamed and send a new request in the same run.
 
-    ``keep`` stores what had arrived as a normal answer; otherwise it is left out of requests.
-    ``by`` is who the log says has cut it: the policy's class, if nothing else is said.
+    ``keep`` stores the partial response as a normal one; otherwise requests leave it out. ``by`` is
+    recorded in the log; the default is the class name of the policy.
     """
 
     def __init__(
@@ -138,5 +139,5 @@ class StopRun(Exception):
 
     @property
     def next(self) -> Next:
-        """The decision that it is."""
+        """The equivalent decision."""
         return Next(action="stop", reason=self.reason, exit_code=self.exit_code)

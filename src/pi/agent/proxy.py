@@ -1,6 +1,7 @@
-"""Models behind a server: a ``StreamFn`` that asks it and gets pi's own events, without repetition.
+"""``StreamFn`` over a proxy server that sends pi's own events.
 
-The server holds the keys and chooses how to ask; ``pi.ai.wire.pi_messages`` has both ends.
+The server holds the API keys and chooses the provider; ``pi.ai.wire.pi_messages`` implements both
+ends.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WIRE = "pi-messages"
 
 
 class StreamProxy:
-    """Asks the server for every model. One owner; close it when done."""
+    """Sends all requests to the server. Its owner closes it."""
 
     def __init__(self, access: Access, make_services: Callable[[], Services], clock: Clock) -> None:
         self._access = access
@@ -34,14 +35,14 @@ class StreamProxy:
         self._services: Services | None = None
 
     def __call__(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Ask the server for ``model``; what the name means there is its own affair."""
+        """Request ``model`` from the server, which resolves the name."""
         access = self._access
         call = Call(model=model, messages=conversation(context), options=options, access=access)
         builder = MessageBuilder(model, now_ms=self._clock.now_ms())
         return EventStream(builder, partial(self._answer, call))
 
     async def close(self) -> None:
-        """Close every connection that requests have left open."""
+        """Close all pooled connections."""
         services, self._services = self._services, None
         if services is not None:
             await services.close()
@@ -59,10 +60,10 @@ def stream_proxy(
     make_services: Callable[[], Services] | None = None,
     clock: Clock | None = None,
 ) -> StreamProxy:
-    """A ``StreamFn`` over the server at ``url``, which is asked with ``token``.
+    """Return a ``StreamFn`` for the server at ``url``, authenticated with ``token``.
 
-    ``make_services`` is called with the first request, for those who need an HTTP client of their
-    own; ``pi.ai.factory.make_services`` knows proxies and certificates.
+    ``make_services`` is called with the first request and supplies the HTTP client;
+    ``pi.ai.factory.make_services`` supports proxies and certificates.
     """
     clock = clock or SystemClock()
     access = Access(api_key=token, base_url=url, kind="api_key" if token else "none")
@@ -70,7 +71,7 @@ def stream_proxy(
 
 
 def _plain_services(clock: Clock) -> Services:
-    # Here, not above: no HTTP client before the first request.
+    # Deferred: no HTTP client before the first request.
     from pi.ai.factory import Network, make_services
 
     return make_services({}, clock, Network())

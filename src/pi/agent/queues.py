@@ -1,4 +1,4 @@
-"""Messages that wait while the agent works: steering for the next turn, follow-ups for the end."""
+"""Messages queued during a run: steering for the next turn, follow-ups for the end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pi.ai.messages import Image, Json, Text, UserMessage, blocks
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
-class Inbox:
-    """Two queues. Taking from them is what delivers; nothing here is lost by an abort."""
+class MessageQueues:
+    """Steering and follow-up queues. A message is delivered by taking it; an abort loses none."""
 
     def __init__(
         self, *, steering: QueueMode = "one-at-a-time", follow_up: QueueMode = "one-at-a-time"
@@ -26,30 +26,30 @@ class Inbox:
         self._taken = False
 
     def steer(self, message: Any) -> None:
-        """Deliver ``message`` after the tools of the current turn."""
+        """Queue ``message`` for after the tools of the current turn."""
         self._steering.append(message)
 
     def follow_up(self, message: Any) -> None:
-        """Deliver ``message`` when the agent would stop."""
+        """Queue ``message`` for when the agent would stop."""
         self._follow_up.append(message)
 
     def drain_steering(self) -> Iterator[Any]:
-        """What enters the next turn, taken one by one."""
+        """Take the messages of the next turn one by one."""
         return self._drain(self._steering, self.steering_mode)
 
     def drain_follow_up(self) -> Iterator[Any]:
-        """What starts another turn at the end, taken one by one."""
+        """Take the messages that start another turn at the end, one by one."""
         return self._drain(self._follow_up, self.follow_up_mode)
 
-    def changed(self) -> bool:
-        """Whether something was taken since the last question."""
+    def take_changed(self) -> bool:
+        """Whether messages were taken since the last call."""
         taken, self._taken = self._taken, False
         return taken
 
     def clear(
         self, *, steering: bool = True, follow_up: bool = True
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Empty the queues; gives what was in them."""
+        """Empty the queues; returns their messages."""
         steered = tuple(self._steering) if steering else ()
         followed = tuple(self._follow_up) if follow_up else ()
         del self._steering[: len(steered)], self._follow_up[: len(followed)]
@@ -57,19 +57,19 @@ class Inbox:
 
     @property
     def steering(self) -> tuple[Any, ...]:
-        """What waits for the next turn."""
+        """Messages queued for the next turn."""
         return tuple(self._steering)
 
     @property
     def follow_ups(self) -> tuple[Any, ...]:
-        """What waits for the end."""
+        """Messages queued for the end."""
         return tuple(self._follow_up)
 
     def update(self) -> QueueUpdate:
-        """Both queues as people see them."""
+        """Both queues as shown to the user."""
         return QueueUpdate(
-            steering=tuple(map(words, self._steering)),
-            follow_up=tuple(map(words, self._follow_up)),
+            steering=tuple(map(message_text, self._steering)),
+            follow_up=tuple(map(message_text, self._follow_up)),
         )
 
     def __bool__(self) -> bool:
@@ -85,12 +85,12 @@ class Inbox:
 def user_message(
     text: str, images: Sequence[Image] = (), *, now_ms: int, meta: Json | UnsetType = UNSET
 ) -> UserMessage:
-    """What a person typed, with the pictures they added."""
+    """Make the message of a user's text and images."""
     return UserMessage(content=(Text(text=text), *images), timestamp=now_ms, meta=meta)
 
 
-def words(message: Any) -> str:
-    """The text of a queued message, as queues are shown."""
+def message_text(message: Any) -> str:
+    """Return the text of a queued message as it is shown."""
     content = getattr(message, "content", "")
     if not isinstance(content, str | tuple):
         return ""

@@ -1,9 +1,9 @@
-"""Going round in circles: text that repeats itself and calls that are made again and again.
+"""Repetition detection: repeated text in a response, and identical tool calls in a row.
 
-A model that has lost its way says the same until its output limit, or asks for the same tool with
-the same arguments for ever. Such an answer is cut and asked for once more, such a call is refused
-with a reason; who does not heed that has its run ended. Tables of numbers look alike and are none
-of this: only what holds a word counts.
+Some models repeat text until their output limit, or call the same tool with the same arguments
+without end. Such a response is cut and requested again, such a call is refused with a reason; if
+the model does not stop, the run is ended. Tables of numbers look repetitive but are legitimate, so
+only text that contains a word counts.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from pi.ai.messages import Image, Json, Text, ToolCall
 from pi.base.records import Record
 
 _STEP = 500
-"""Characters after which the text is looked at again."""
+"""Characters between two checks."""
 _MARK = 24
-"""Characters at the end of the text whose last occurrence before tells how long a circle is."""
+"""Length of the suffix whose previous occurrence determines the length of the repeated piece."""
 _WORD = r"(?i)\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b"
-"""Letters that are not part of a number, be it a hexadecimal one."""
+"""Letters that are not part of a number, hexadecimal ones included."""
 
 
 class RepetitionLimits(Record):
-    """What is too much."""
+    """Repetition limits."""
 
     repeats: int = 8
-    """How often in a row a piece of text is said."""
+    """Repeats of a piece of text in a row."""
     characters: int = 1000
-    """What these repeats amount to at least: a line of dashes is no circle."""
+    """Minimum total length of the repeats: a line of dashes is not a repetition."""
     longest: int = 1000
-    """Characters of a piece that is looked for."""
+    """Maximum length of a piece."""
     cuts: int = 1
-    """Answers that are cut and asked for again, per prompt, before the run is ended."""
+    """Responses per prompt that are cut and requested again before the run is ended."""
     calls: int = 5
-    """The same call in a row, with the same result, after which it is refused."""
+    """Identical calls in a row with the same result before the call is refused."""
     refusals: int = 3
-    """Refusals of that call after which the run is ended."""
+    """Refusals of that call before the run is ended."""
 
 
 class Repetition(Policy):
-    """Cuts answers and refuses calls that go round in circles."""
+    """Cuts repetitive responses and refuses repeated calls."""
 
     def __init__(self, limits: RepetitionLimits | None = None) -> None:
         self._limits = limits or RepetitionLimits()
@@ -60,12 +60,12 @@ class Repetition(Policy):
         self._cuts = 0
 
     async def before_request(self, request: Request) -> Request:
-        """A new answer begins."""
+        """Reset for a new response."""
         self._answer = _Answer(self._limits)
         return request
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """Cut an answer that repeats itself; what a call is to write may well do that."""
+        """Cut a repetitive response. Tool arguments are not checked: file content may repeat."""
         if isinstance(delta, ToolCallDelta) or not self._answer.circles(delta.delta):
             return
         self._cuts += 1
@@ -76,7 +76,7 @@ class Repetition(Policy):
         raise Interrupt("The answer repeated itself.")
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Refuse a call that has been made too often in a row."""
+        """Refuse a call that was made too often in a row."""
         made = self._calls.made(call)
         refusals = made - self._limits.calls
         if refusals > self._limits.refusals:
@@ -91,12 +91,12 @@ class Repetition(Policy):
         return call
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """A call that gives something new is worth repeating."""
+        """Restart the count if a call returned something new."""
         self._calls.gave(call, result)
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """What a person asks begins anew."""
+        """Restart the count with each prompt."""
         if at.kind == "prompt":
             self._calls = _Calls()
             self._cuts = 0
@@ -104,7 +104,7 @@ class Repetition(Policy):
 
 
 class _Answer:
-    """The end of what a model has said in one answer."""
+    """The end of the text of one response."""
 
     def __init__(self, limits: RepetitionLimits) -> None:
         self._limits = limits
@@ -114,7 +114,7 @@ class _Answer:
         self._left = _STEP
 
     def circles(self, words: str) -> bool:
-        """Whether it repeats itself with these words; looked at now and then."""
+        """Whether the text repeats itself; checked every ``_STEP`` characters."""
         self._unseen.append(words)
         self._left -= len(words)
         if self._left > 0:
@@ -125,17 +125,17 @@ class _Answer:
 
 
 class _Calls:
-    """The call that was made last, however often in a row."""
+    """The last call, and how often it was made in a row."""
 
     def __init__(self) -> None:
         self._last: tuple[str, Json] | None = None
         self._ids: set[str] = set()
-        """Under which it was made: what ran in the end may have other arguments."""
+        """Its call ids: policies may have changed the arguments that ran."""
         self._times = 0
         self._given: tuple[Text | Image, ...] | None = None
 
     def made(self, call: ToolCall) -> int:
-        """How often it has been made now since it last gave something new."""
+        """Count the call; returns how often it was made since its result last changed."""
         if self._last != (call.name, call.arguments):
             self._last, self._ids = (call.name, call.arguments), set()
             self._times, self._given = 0, None
@@ -144,7 +144,7 @@ class _Calls:
         return self._times
 
     def gave(self, call: ToolCall, result: ToolResult) -> None:
-        """Take what a call gave."""
+        """Record the result of a call."""
         if call.id in self._ids:
             if self._given not in (None, result.content):
                 self._times = 1
@@ -152,7 +152,7 @@ class _Calls:
 
 
 def repeats(text: str, limits: RepetitionLimits) -> bool:
-    """Whether ``text`` ends with the same piece too many times in a row."""
+    """Whether ``text`` ends with too many repeats of one piece."""
     mark = text[-_MARK:]
     before = text.rfind(mark, 0, -1) if text else -1
     if before < 0:
@@ -163,5 +163,6 @@ def repeats(text: str, limits: RepetitionLimits) -> bool:
     return (
         length <= limits.longest
         and text.endswith(piece * times)
-        and re.search(_WORD, piece * 2) is not None  # twice: a word may stand across the seam
+        and re.search(_WORD, piece * 2)
+        is not None  # twice: a word may cross the boundary of two pieces
     )

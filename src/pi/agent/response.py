@@ -1,4 +1,4 @@
-"""One answer: the request that policies agree on, its stream, and what is kept of it."""
+"""Streams one model response: request, stream, and the message to store."""
 
 from __future__ import annotations
 
@@ -25,35 +25,32 @@ from pi.base.records import replace
 log = logging.getLogger(__name__)
 
 
-# The answer that is being streamed, as somebody outside the stream may cut it.
-
-
 MessageToken = NewType("MessageToken", int)
-"""Stands for one answer of an agent; no other answer of it ever has the same."""
+"""Identifies one response of an agent; never reused."""
 
 
-class OpenAnswer:
-    """Knows whether an answer is open, and who wants it cut.
+class StreamingResponse:
+    """The response being streamed, so that code outside the stream can interrupt it.
 
-    Whoever finds out later than at its delta that an answer should not go on cannot raise
-    ``Interrupt`` any more; with the token of that answer they can still say it here.
+    A policy that decides after the delta was delivered can no longer raise ``Interrupt``; it calls
+    ``interrupt`` with the token of the response instead.
     """
 
     def __init__(self) -> None:
         self.cut: Interrupt | None = None
-        """Why the newest answer is to end, if somebody wants that."""
+        """The interrupt of the newest response, if any."""
         self._newest = 0
         self._stop: Callable[[], None] | None = None
 
     @property
     def token(self) -> MessageToken | None:
-        """Stands for the answer that is open; ``None`` between answers, and once it is cut."""
+        """Token of the open response; ``None`` between responses and after an interrupt."""
         is_open = self._stop is not None and self.cut is None
         return MessageToken(self._newest) if is_open else None
 
     @contextmanager
     def streaming(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have an answer open that ``stop`` can end."""
+        """Context in which a response is open and ``stop`` ends it."""
         self._newest += 1
         self._stop, self.cut = stop, None
         try:
@@ -62,7 +59,9 @@ class OpenAnswer:
             self._stop = None
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """End the answer that ``token`` stands for; False if it is over, or cut already."""
+        """Interrupt the response of ``token``. Returns False if it has ended or was interrupted
+        already.
+        """
         if self._stop is None or token != self.token:
             return False
         self.cut = cut
@@ -70,65 +69,65 @@ class OpenAnswer:
         return True
 
 
-Ask: TypeAlias = Callable[[Request], EventStream]
-"""Reaches a model. Never raises: failures are in the stream."""
+SendRequest: TypeAlias = Callable[[Request], EventStream]
+"""Sends a request to a model. Never raises: failures are in the stream."""
 
-MOST_CUTS = 5
-"""Interrupts in a row after which a run gives up."""
+MAX_CUTS = 5
+"""Consecutive interrupts after which the run is ended."""
 ABORTED_EARLY = "This operation was aborted"
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
-class Answered(Struct):
-    """An answer that has ended, one way or another."""
+class ModelResponse(Struct):
+    """A finished response, successful or not."""
 
     message: AssistantMessage
     error: ProviderError | None = None
     next: Next = Next()
-    """What the end of the answer itself asks for: an interrupt asks again."""
+    """What the end of the response requires: an interrupt requires a new request."""
 
 
-class Answering:
-    """Gets the answers of one run, one at a time."""
+class ResponseReader:
+    """Reads the responses of one run, one at a time."""
 
     def __init__(
         self,
-        ask: Ask,
+        ask: SendRequest,
         policies: Sequence[Policy],
         *,
         emit: Emit,
         clock: Clock,
         abort: Abort,
-        open_answer: OpenAnswer | None = None,
+        open_answer: StreamingResponse | None = None,
     ) -> None:
         self._ask = ask
         self._policies = policies
-        # Only those that watch: everybody else must not cost anything per token.
+        # Only policies that override ``on_delta``: the others must not cost anything per token.
         self._watchers = [
             policy for policy in policies if type(policy).on_delta is not Policy.on_delta
         ]
         self._emit = emit
         self._clock = clock
         self._abort = abort
-        self._open = open_answer or OpenAnswer()
+        self._open = open_answer or StreamingResponse()
         self._cuts = 0
 
-    async def answer(self, request: Request) -> Answered:
-        """Ask, tell what arrives, and give the answer as it is to be kept."""
+    async def answer(self, request: Request) -> ModelResponse:
+        """Send a request, emit its events, and return the response to store."""
         try:
-            request = await self._agreed(request)
+            request = await self._apply_policies(request)
         except Aborted:
             return await self._unasked(request, "error", ABORTED_EARLY)
         except StopRun as stop:
             answered = await self._unasked(request, "aborted", stop.reason)
             answered.next = stop.next
             return answered
-        answered = await self._listen(self._ask(request))
+        answered = await self._read_stream(self._ask(request))
         if answered.message.stop_reason != "aborted" or answered.next.claimed:
             await self._revise(answered)
         return answered
 
-    async def _agreed(self, request: Request) -> Request:
+    async def _apply_policies(self, request: Request) -> Request:
         for policy in self._policies:
             try:
                 changed = await self._abort.wait(partial(policy.before_request, request))
@@ -138,32 +137,32 @@ class Answering:
                 log.exception("%s failed before a request", type(policy).__name__)
                 continue
             if changed.messages is not request.messages:
-                changed = _instructed(changed, request, policy)
+                changed = _with_instructions(changed, request, policy)
             request = changed
-        if self._abort.wanted:
+        if self._abort.requested:
             raise Aborted
         return request
 
-    async def _listen(self, stream: EventStream) -> Answered:
+    async def _read_stream(self, stream: EventStream) -> ModelResponse:
         emit, watchers = self._emit, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         started = False
         cut: Interrupt | StopRun | None = None
         async with aclosing(stream):
-            with self._abort.stopping(stream.abort), self._open.streaming(stream.abort):
+            with self._abort.on_abort(stream.abort), self._open.streaming(stream.abort):
                 try:
                     async for event in stream:
                         if self._open.cut is not None:
-                            break  # what had arrived before the cut was wanted is not shown
+                            break  # deltas that arrived before the interrupt are not shown
                         if isinstance(event, _DELTAS):
                             if watchers:
                                 watchers = _watch(watchers, event, answer_so_far)
                         elif isinstance(event, Start):
                             started = True
-                            await emit(MessageStart(message=_begun(stream.partial)))
+                            await emit(MessageStart(message=_without_content(stream.partial)))
                             continue
                         elif isinstance(event, (Done, Failed)):
-                            continue  # the message says the same
+                            continue  # the final message carries the same error
                         await emit(MessageUpdate(usage=stream.usage, assistant_message_event=event))
                 except (Interrupt, StopRun) as reason:
                     cut = reason
@@ -173,20 +172,20 @@ class Answering:
         if cut := cut or self._open.cut:
             return self._cut(message, cut)
         self._cuts = 0
-        return Answered(message, stream.failure)
+        return ModelResponse(message, stream.failure)
 
-    def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> Answered:
+    def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> ModelResponse:
         if isinstance(cut, StopRun):
-            return Answered(_stopped(message, cut), next=cut.next)
+            return ModelResponse(_stopped(message, cut), next=cut.next)
         self._cuts += 1
         message = replace(
             message,
             content=_without_calls(message),
             interrupt=Interruption(by=cut.by, reason=cut.reason),
         )
-        if self._cuts > MOST_CUTS:
+        if self._cuts > MAX_CUTS:
             reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
-            return Answered(
+            return ModelResponse(
                 replace(message, stop_reason="error", error_message=reason),
                 next=Next(action="stop", reason=reason),
             )
@@ -194,10 +193,10 @@ class Answering:
             message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
         else:
             message = replace(message, stop_reason="aborted", error_message=cut.reason)
-        return Answered(message, next=Next(action="again", entries=cut.entries))
+        return ModelResponse(message, next=Next(action="again", entries=cut.entries))
 
-    async def _revise(self, answered: Answered) -> None:
-        """Let policies change an answer before it is kept."""
+    async def _revise(self, answered: ModelResponse) -> None:
+        """Let policies change a response before it is stored."""
         for policy in self._policies:
             try:
                 answered.message = await self._abort.wait(
@@ -208,20 +207,20 @@ class Answering:
             except Aborted:
                 return
             except Exception:
-                log.exception("%s failed after an answer", type(policy).__name__)
+                log.exception("%s failed after a response", type(policy).__name__)
 
     async def _unasked(
         self, request: Request, reason: Literal["error", "aborted"], text: str
-    ) -> Answered:
-        message = failed_answer(request.model, reason, text, now_ms=self._clock.now_ms())
+    ) -> ModelResponse:
+        message = failed_message(request.model, reason, text, now_ms=self._clock.now_ms())
         await self._emit(MessageStart(message=message))
-        return Answered(message)
+        return ModelResponse(message)
 
 
-def failed_answer(
+def failed_message(
     model: Model, reason: Literal["error", "aborted"], text: str, *, now_ms: int
 ) -> AssistantMessage:
-    """What stands in the place of an answer that was never given."""
+    """Make the message that is stored when there is no response."""
     return AssistantMessage(
         api=model.api,
         provider=model.provider,
@@ -232,8 +231,8 @@ def failed_answer(
     )
 
 
-def _begun(message: AssistantMessage) -> AssistantMessage:
-    """An answer before its first word, however much of it has come already."""
+def _without_content(message: AssistantMessage) -> AssistantMessage:
+    """Return the message without content, whatever has arrived already."""
     return AssistantMessage(
         api=message.api,
         provider=message.provider,
@@ -248,7 +247,7 @@ def _begun(message: AssistantMessage) -> AssistantMessage:
 def _watch(
     watchers: list[Policy], delta: Delta, answer: Callable[[], AssistantMessage]
 ) -> list[Policy]:
-    """Show ``delta`` to all; gives those that may see the next one of this answer."""
+    """Pass ``delta`` to the policies; returns those that did not fail."""
     still = watchers
     for policy in watchers:
         try:
@@ -259,13 +258,13 @@ def _watch(
             cut.by = cut.by or type(policy).__name__
             raise
         except Exception:
-            log.exception("%s failed at a delta", type(policy).__name__)
+            log.exception("%s failed during a delta", type(policy).__name__)
             still = [other for other in still if other is not policy]
     return still
 
 
-def _instructed(changed: Request, request: Request, policy: Policy) -> Request:
-    """``changed``, with the instructions of ``request`` if ``policy`` has dropped them all."""
+def _with_instructions(changed: Request, request: Request, policy: Policy) -> Request:
+    """Restore the instructions of ``request`` if ``policy`` dropped all of them."""
     said = [message for message in request.messages if isinstance(message, SystemMessage)]
     messages = with_instructions(changed.messages, said)
     if len(messages) == len(changed.messages):
@@ -279,12 +278,12 @@ def _stopped(message: AssistantMessage, stop: StopRun) -> AssistantMessage:
 
 
 def _without_calls(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
-    """What a cut answer holds beside calls, which never ran."""
+    """Return the content of a cut response without its calls, which never ran."""
     return tuple(block for block in message.content if not isinstance(block, ToolCall))
 
 
 def _replayable(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
-    """What a cut answer may be sent back with: no thought without its signature."""
+    """Return the content of a cut response that can be sent back: no thinking without signature."""
     return tuple(
         block
         for block in _without_calls(message)

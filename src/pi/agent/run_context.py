@@ -1,4 +1,7 @@
-"""What a run works with, gathered in one place so that the loop itself knows nobody."""
+"""Dependencies of one run: conversation, queues, requests, policies, events.
+
+``decide`` asks all policies what comes next; ``prepare`` waits for what the decision needs.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import AgentMessage, Conversation, Finish
 from pi.agent.events import Emit, EntryAppended
 from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
-from pi.agent.queues import Inbox
-from pi.agent.response import Ask, OpenAnswer
+from pi.agent.queues import MessageQueues
+from pi.agent.response import SendRequest, StreamingResponse
 from pi.agent.tools.tool import AgentTool
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
@@ -19,46 +22,45 @@ from pi.base.records import Record, replace
 log = logging.getLogger(__name__)
 
 
-class World(Record):
-    """The agent as its runs see it."""
+class AgentRunContext(Record):
+    """The parts of an agent that a run uses."""
 
     conversation: Conversation
-    inbox: Inbox
+    inbox: MessageQueues
     model: Callable[[], Model]
-    """Who is asked now."""
-    ask: Ask
+    """The current model."""
+    ask: SendRequest
     request: Callable[[], Request]
-    """The next request, before policies have seen it."""
+    """The next request, before policies see it."""
     tools: Callable[[], Mapping[str, AgentTool]]
     changes: Callable[[], Sequence[AgentMessage]]
-    """What is new in prompt and tools and has not been said yet; told before anything else."""
+    """Changes of prompt and tools that are not declared yet; sent before all other messages."""
     finish: Finish
-    """Asked about every message but the model's, before it is kept."""
+    """Called with every message except model responses before it is stored; may replace it."""
     policies: Sequence[Policy]
     emit: Emit
     clock: Clock
     abort: Abort
-    open_answer: OpenAnswer
+    open_answer: StreamingResponse
 
     async def add(self, drafts: Sequence[Draft]) -> None:
-        """Put drafts into the log and tell those that are public."""
+        """Store drafts and emit those that are public."""
         for draft in drafts:
             entry = self.conversation.add(draft)
             if entry is not None:
                 await self.emit(EntryAppended(entry=entry))
 
 
-# Asking every policy what comes next, and waiting for what that needs.
-
-
 DECIDING_SECONDS = 2.0
-"""How long policies may take to decide after an abort."""
+"""Time limit for policies to decide after an abort."""
 
 _STRENGTH = {"go_on": 0, "again": 1, "stop": 2}
 
 
 async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next:
-    """The decision of all: each sees the one so far, and a weaker one never undoes a stronger."""
+    """Return the joint decision: each policy sees the one so far; a weaker one never replaces a
+    stronger.
+    """
 
     async def ask_all() -> None:
         nonlocal at
@@ -72,18 +74,18 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
     return at.next
 
 
-async def prepare(wanted: Next, abort: Abort) -> Next:
-    """Wait for what ``wanted`` needs first; gives what is wanted after that."""
-    if wanted.prepare is not None:
+async def prepare(decision: Next, abort: Abort) -> Next:
+    """Await what the decision needs; returns the decision that holds afterwards."""
+    if decision.prepare is not None:
         try:
-            await abort.wait(wanted.prepare)
+            await abort.wait(decision.prepare)
         except StopRun as stop:
             return stop.next
         except Aborted:
-            pass  # whoever goes on sees the abort itself
+            pass  # the caller checks the abort itself
         except Exception:
             log.exception("preparing what comes next failed")
-    return wanted
+    return decision
 
 
 async def _opinion(policy: Policy, at: Boundary) -> Next:
@@ -96,10 +98,10 @@ async def _opinion(policy: Policy, at: Boundary) -> Next:
         return at.next
 
 
-def _merged(so_far: Next, wanted: Next) -> Next:
-    """The stronger decision, with the drafts of both: none is lost because somebody else won."""
-    entries, before = wanted.entries, so_far.entries
+def _merged(so_far: Next, decision: Next) -> Next:
+    """Return the stronger decision; keep the draft entries of both."""
+    entries, before = decision.entries, so_far.entries
     if entries[: len(before)] != before:
         entries = before + entries
-    weaker = _STRENGTH[wanted.action] < _STRENGTH[so_far.action]
-    return replace(so_far if weaker else wanted, entries=entries)
+    weaker = _STRENGTH[decision.action] < _STRENGTH[so_far.action]
+    return replace(so_far if weaker else decision, entries=entries)

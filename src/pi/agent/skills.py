@@ -1,4 +1,4 @@
-"""Skills: instructions that the model reads when it needs them, or a person calls for. Pure."""
+"""Skills: instructions that the model reads on demand or the user invokes. Pure."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"
 
 
 class Skill(Record):
-    """A skill as it was found; where and how is not known here."""
+    """A skill; discovery happens in a higher layer."""
 
     name: str
     description: str
-    """Tells the model when to read it."""
+    """When the model should read it."""
     location: str
     """Absolute path of its file."""
     content: str
-    """What that file says, without its front matter."""
+    """Content of the file without front matter."""
     disable_model_invocation: bool = False
-    """Only people use it: the model is not told of it."""
+    """Only the user can invoke it; it is not shown to the model."""
 
 
 def skills_section(skills: Sequence[Skill]) -> str | None:
-    """What the model is told of skills; ``None`` when there are none for it."""
+    """Return the prompt section that lists the skills; ``None`` if there are none for the model."""
     shown = [skill for skill in skills if not skill.disable_model_invocation]
     if not shown:
         return None
@@ -43,16 +43,18 @@ def skills_section(skills: Sequence[Skill]) -> str | None:
 
 
 def expand_skill(text: str, skills: Sequence[Skill]) -> str:
-    """``/skill:NAME ARGS`` as what the model is to read; any other text as it is."""
+    """Expand ``/skill:NAME ARGS``; returns any other text unchanged."""
     command = re.fullmatch(_COMMAND, text) if text.startswith("/") else None
     skill = next((skill for skill in skills if command and skill.name == command[1]), None)
     if command is None or skill is None:
         return text
     folder = PurePath(skill.location).parent
     opening = f'<skill name="{_escaped(skill.name)}" location="{_escaped(skill.location)}">'
-    told = f"{opening}\nReferences are relative to {folder}.\n\n{skill.content.strip()}\n</skill>"
+    expanded = (
+        f"{opening}\nReferences are relative to {folder}.\n\n{skill.content.strip()}\n</skill>"
+    )
     arguments = command[2].strip()
-    return f"{told}\n\n{arguments}" if arguments else told
+    return f"{expanded}\n\n{arguments}" if arguments else expanded
 
 
 def _listed(skill: Skill) -> str:

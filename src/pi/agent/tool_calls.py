@@ -1,7 +1,7 @@
-"""The tool calls of one answer: validated, allowed or refused, run, and turned into results.
+"""Runs the tool calls of one response: validation, approval, execution, results.
 
-Calls run together unless one of their tools must run alone; ends are told as they come, results
-are given in the order of the calls. Whatever happens, every call gets exactly one result.
+Calls run concurrently unless a tool is sequential. End events are emitted as calls end; results are
+returned in the order of the calls. Every call gets exactly one result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pi.agent.events import (
     ToolOutput,
 )
 from pi.agent.policy import Next, Policy, StopRun, ToolRefused
-from pi.agent.tools.define import as_result
+from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
@@ -35,11 +35,8 @@ from pi.base.records import Record, replace
 log = logging.getLogger(__name__)
 
 
-# Events of several tasks, told in one order.
-
-
 class EventQueue:
-    """Tells events one after another, in the order in which they were put."""
+    """Emits the events of several tasks one at a time, in the order of ``put``."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -47,26 +44,26 @@ class EventQueue:
         self._task: asyncio.Task[None] | None = None
 
     def put(self, event: AgentEvent) -> None:
-        """Have ``event`` told as soon as those before it have been."""
+        """Queue ``event``."""
         self._queue.put_nowait(event)
 
-    async def told(self) -> None:
-        """Wait until everybody has heard everything."""
+    async def drain(self) -> None:
+        """Wait until all queued events are delivered."""
         await self._queue.join()
 
     async def __aenter__(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._tell(), name="tool events")
+        self._task = asyncio.get_running_loop().create_task(self._emit_all(), name="tool events")
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         assert self._task is not None
         try:
             if kind is None:
-                await self.told()
+                await self.drain()
         finally:
             self._task.cancel()
             await asyncio.wait({self._task})
 
-    async def _tell(self) -> None:
+    async def _emit_all(self) -> None:
         while True:
             event = await self._queue.get()
             try:
@@ -76,7 +73,7 @@ class EventQueue:
 
 
 CLEAN_UP_SECONDS = 2.0
-"""How long a cancelled tool may take to put things in order before it is left alone."""
+"""Grace period for a cancelled tool before it is abandoned."""
 
 CUT_OFF = (
     "The answer was cut off at the output limit before this call was complete, so it was not run. "
@@ -87,17 +84,17 @@ ABORTED = "Operation aborted"
 Ended: TypeAlias = "asyncio.Future[None]"
 
 
-class Allowed(Record):
-    """A call that nothing speaks against."""
+class ApprovedCall(Record):
+    """A validated call that no policy refused."""
 
     asked: ToolCall
-    """As the model made it, which is how it is told."""
+    """As the model made it; used in events."""
     call: ToolCall
     """As it runs: policies may have changed the arguments."""
     tool: AgentTool
     arguments: Any
     paths: tuple[str, ...]
-    """Files that it changes."""
+    """Files it changes."""
 
 
 class ToolBatch:
@@ -119,14 +116,14 @@ class ToolBatch:
         self._clock = clock
         self._abort = Abort(clock)
         self._running: dict[asyncio.Task[None], ToolCall] = {}
-        self._quiet = asyncio.Event()
+        self._all_done = asyncio.Event()
         self._ended: dict[str, ToolResult] = {}
         self._busy: dict[str, Ended] = {}
         self.next = Next()
-        """What the calls ask for: the end of the run, if a policy wanted it."""
+        """Decision of the calls: stop, if a policy ended the run."""
 
     async def run(self) -> list[ToolResultMessage]:
-        """Run every call to its end; results in the order of the calls."""
+        """Run all calls; returns results in the order of the calls."""
         calls = self._answer.tool_calls
         alone = any(
             (tool := self._tools.get(call.name)) and tool.execution_mode == "sequential"
@@ -134,45 +131,45 @@ class ToolBatch:
         )
         async with self._events:
             try:
-                allowed = []
+                approved = []
                 for call in calls:
-                    allowed += await self._begin(call)
+                    approved += await self._begin(call)
                     if alone:
-                        await self._run_all(allowed)
-                await self._run_all(allowed)
+                        await self._run_all(approved)
+                await self._run_all(approved)
             finally:
-                self.cancel()  # nothing outlives the batch
+                self.cancel()  # no task outlives the batch
         return [self._message(call) for call in calls]
 
     @property
     def terminates(self) -> bool:
-        """Whether every result of the batch asks for the end of the run."""
+        """Whether every result asks to end the run."""
         return bool(self._ended) and all(result.terminate for result in self._ended.values())
 
     def cancel(self) -> None:
-        """Stop what runs and start nothing more; every open call gets a result.
+        """Cancel running calls and start no more; every open call gets a result.
 
-        A tool that cancels its own batch is not cut itself, but has no more time than the others.
+        A tool that cancels its own batch is not cancelled itself, but gets the same grace period.
         """
-        self._abort.want()
+        self._abort.request()
         for task in self._running:
             if task is not asyncio.current_task():
                 task.cancel()
 
     # Before a call runs --------------------------------------------------------------------------
 
-    async def _begin(self, call: ToolCall) -> list[Allowed]:
-        """Announce a call; the work that it comes to, unless it has ended already."""
+    async def _begin(self, call: ToolCall) -> list[ApprovedCall]:
+        """Emit the start of a call. Returns the approved call, or nothing if it already ended."""
         self._events.put(
             ToolExecutionStart(tool_call_id=call.id, tool_name=call.name, args=call.arguments)
         )
-        await self._events.told()
+        await self._events.drain()
         try:
-            return [await self._allowed(call)]
+            return [await self._approve(call)]
         except ToolRefused as refusal:
             self._end(call, _error(refusal.message, terminate=refusal.terminate))
-        except ToolFailed as problem:
-            self._end(call, _error(problem.message, details=problem.details))
+        except ToolFailed as error:
+            self._end(call, _error(error.message, details=error.details))
         except StopRun as stop:
             self._end(call, _error(stop.reason))
             self._stop(stop)
@@ -180,42 +177,42 @@ class ToolBatch:
             self._end(call, _error(ABORTED))
         return []
 
-    async def _allowed(self, asked: ToolCall) -> Allowed:
-        """The tool and its arguments, once nothing speaks against running it."""
+    async def _approve(self, asked: ToolCall) -> ApprovedCall:
+        """Validate the call and ask the policies; raises if it must not run."""
         call = asked
-        if self._abort.wanted:
+        if self._abort.requested:
             raise Aborted
         if self._answer.stop_reason == "length":
             raise ToolFailed(CUT_OFF)
-        if problem := _broken(call, self._answer):
-            raise ToolFailed(problem)
+        if reason := _broken(call, self._answer):
+            raise ToolFailed(reason)
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
         arguments, paths = _validated(tool, call.arguments)
         for policy in self._policies:
-            changed = await self._asked(policy, call)
+            changed = await self._ask_policy(policy, call)
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
                 arguments, paths = _validated(tool, call.arguments)
-        return Allowed(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
+        return ApprovedCall(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
 
-    async def _asked(self, policy: Policy, call: ToolCall) -> ToolCall:
+    async def _ask_policy(self, policy: Policy, call: ToolCall) -> ToolCall:
         try:
             return await self._abort.wait(partial(policy.before_tool, call))
         except (ToolRefused, StopRun, Aborted):
             raise
-        except Exception as bug:
+        except Exception as error:
             log.exception("%s failed before %s", type(policy).__name__, call.name)
-            raise ToolRefused(str(bug) or repr(bug)) from bug
+            raise ToolRefused(str(error) or repr(error)) from error
 
     # While it runs -------------------------------------------------------------------------------
 
-    async def _run_all(self, allowed: list[Allowed]) -> None:
-        """Let calls run, each behind the earlier ones that change the same files."""
-        for work in allowed:
-            if self._abort.wanted:
+    async def _run_all(self, approved: list[ApprovedCall]) -> None:
+        """Run calls concurrently; each waits for earlier calls that change the same files."""
+        for work in approved:
+            if self._abort.requested:
                 self._end(work.call, _error(ABORTED))
                 continue
             task = asyncio.get_running_loop().create_task(
@@ -223,32 +220,32 @@ class ToolBatch:
             )
             self._running[task] = work.call
             task.add_done_callback(self._finished)
-        allowed.clear()
+        approved.clear()
         if self._running:
-            self._quiet.clear()
+            self._all_done.clear()
             with suppress(Aborted):
-                await self._abort.wait(self._quiet.wait, grace=CLEAN_UP_SECONDS)
+                await self._abort.wait(self._all_done.wait, grace=CLEAN_UP_SECONDS)
         for task, call in self._running.items():
-            log.warning("tool %s does not end; it is left alone", call.name)
+            log.warning("tool %s did not stop after cancellation; abandoned", call.name)
             task.cancel()
             self._end(call, _error(ABORTED))
         self._running.clear()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         call = self._running.pop(task, None)
-        if call is not None and task.cancelled():  # before its first step: nothing of it ran
+        if call is not None and task.cancelled():  # cancelled before its first step
             self._end(call, _error(ABORTED))
         if not self._running:
-            self._quiet.set()
+            self._all_done.set()
 
-    def _line_up(self, work: Allowed) -> tuple[list[Ended], Ended]:
-        """What must have ended before this call, and what tells others that it has."""
+    def _line_up(self, work: ApprovedCall) -> tuple[list[Ended], Ended]:
+        """Return the calls to wait for, and the future that marks the end of this one."""
         ended: Ended = asyncio.get_running_loop().create_future()
         before = [self._busy[path] for path in work.paths if path in self._busy]
         self._busy.update(dict.fromkeys(work.paths, ended))
         return before, ended
 
-    async def _execute(self, work: Allowed, before: list[Ended], ended: Ended) -> None:
+    async def _execute(self, work: ApprovedCall, before: list[Ended], ended: Ended) -> None:
         try:
             for earlier in before:
                 await asyncio.shield(earlier)
@@ -257,14 +254,14 @@ class ToolBatch:
             result = _error(ABORTED)
         finally:
             ended.set_result(None)
-        self._end(work.call, await self._revised(work.call, result))
+        self._end(work.call, await self._apply_after_tool(work.call, result))
 
-    async def _run_tool(self, work: Allowed) -> ToolResult:
+    async def _run_tool(self, work: ApprovedCall) -> ToolResult:
         asked = work.asked
         ended = False
 
         def update(partial_result: ToolResult) -> None:
-            # Late progress, of a tool that has ended or was left alone, is ignored.
+            # Late progress of a tool that has ended or was abandoned is ignored.
             if not ended and asked.id not in self._ended:
                 self._events.put(
                     ToolExecutionUpdate(
@@ -276,25 +273,27 @@ class ToolBatch:
                 )
 
         try:
-            return as_result(await work.tool.run(work.arguments, ToolContext(asked.id, update)))
-        except ToolFailed as problem:
-            return _error(problem.message, details=problem.details)
-        except (Exception, SystemExit) as problem:  # a script run as a tool may well exit
+            return to_tool_result(
+                await work.tool.run(work.arguments, ToolContext(asked.id, update))
+            )
+        except ToolFailed as error:
+            return _error(error.message, details=error.details)
+        except (Exception, SystemExit) as error:  # a script run as a tool may exit
             log.info("tool %s failed", asked.name, exc_info=True)
-            return _error(str(problem) or repr(problem))
+            return _error(str(error) or repr(error))
         finally:
             ended = True
 
     # After it has run ----------------------------------------------------------------------------
 
-    async def _revised(self, call: ToolCall, result: ToolResult) -> ToolResult:
+    async def _apply_after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         for policy in self._policies:
             try:
                 result = await policy.after_tool(call, result)
             except StopRun as stop:
                 self._stop(stop)
             except asyncio.CancelledError:
-                log.info("%s was cut after %s", type(policy).__name__, call.name)
+                log.info("%s was cancelled after %s", type(policy).__name__, call.name)
             except Exception:
                 log.exception("%s failed after %s", type(policy).__name__, call.name)
         return result
@@ -304,7 +303,7 @@ class ToolBatch:
         self.cancel()
 
     def _end(self, call: ToolCall, result: ToolResult) -> None:
-        if call.id in self._ended:  # it was left alone, and ends after all
+        if call.id in self._ended:  # it was abandoned and ended later
             return
         self._ended[call.id] = result
         self._events.put(
@@ -331,17 +330,17 @@ class ToolBatch:
 
 
 def _validated(tool: AgentTool, arguments: Json) -> tuple[Any, tuple[str, ...]]:
-    """The arguments as the tool wants them, and the files that it will change."""
+    """Return the decoded arguments and the files that the call changes."""
     try:
         if tool.prepare_arguments is not None:
             arguments = tool.prepare_arguments(arguments)
-        wanted = tool.validate(arguments)
-        return wanted, tool.touches(wanted) if tool.touches else ()
+        decoded = tool.validate(arguments)
+        return decoded, tool.touches(decoded) if tool.touches else ()
     except ToolFailed:
         raise
-    except Exception as bug:
+    except Exception as error:
         log.exception("the arguments of %s could not be validated", tool.name)
-        raise ToolFailed(f"The arguments of {tool.name} could not be used: {bug}") from bug
+        raise ToolFailed(f"The arguments of {tool.name} could not be used: {error}") from error
 
 
 def _broken(call: ToolCall, answer: AssistantMessage) -> str:

@@ -1,7 +1,7 @@
 """Talk to models: one API over many providers and wire protocols.
 
-Usable alone. Must not know agents, sessions, tools that run, or screens. Importing it loads no
-provider, no HTTP client and no catalog: those arrive with the first request.
+Usable alone. Does not import agents, sessions, tool execution or screens. Importing it loads no
+provider, no HTTP client and no catalog: those are imported with the first request.
 
 >>> from pi.ai import Context, UserMessage, create_models
 >>> models = create_models()
@@ -131,7 +131,7 @@ _HOMES = {
         "serve_proxy",
     ),
 }
-"""The modules of names that are loaded with their first use."""
+"""The modules of names that are imported lazily."""
 
 _OLD = (
     "complete",
@@ -143,16 +143,16 @@ _OLD = (
     "stream",
     "stream_simple",
 )
-"""Functions that stood here once."""
+"""Deprecated functions, now in ``pi.ai.compat``."""
 
-if not TYPE_CHECKING:  # type checkers would take any name for one of ours
-    del globals()["stream"]  # the module of that name, which nobody asks for like this
+if not TYPE_CHECKING:  # type checkers would accept any name otherwise
+    del globals()["stream"]  # the submodule of that name; the lazy name comes first
 
     def __getattr__(name: str) -> object:
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(import_module(module), name)
-                globals()[name] = value  # found without this function from now on
+                globals()[name] = value  # later lookups do not reach this function
                 return value
         if name not in _OLD:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -162,10 +162,10 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of ours
 
         warnings.warn(
             f"{name} of pi.ai is now in pi.ai.compat; better use create_models",
-            FutureWarning,  # shown to whoever runs an extension that has not moved yet
+            FutureWarning,  # shown to users of an extension that has not migrated
             stacklevel=2,
         )
-        globals().update({old: getattr(compat, old) for old in _OLD})  # told once
+        globals().update({old: getattr(compat, old) for old in _OLD})  # warn once
         return globals()[name]
 
 

@@ -1,8 +1,8 @@
-"""An answer while it grows: wires say what arrived, and this keeps message and events in step.
+"""MessageBuilder: a response while it grows; keeps the message and its events consistent.
 
 A wire names each block by a key of its own (an index, an item id). The builder opens a block when
-its key is first seen, gives it a content index, queues the event, and closes what is open at the
-end, so that no wire can emit a delta without a start or forget an end. Cost per delta does not
+its key is first seen, assigns a content index, queues the event, and closes open blocks at the end,
+so that no wire can emit a delta without a start or forget an end. The cost per delta does not
 depend on the length of the message.
 """
 
@@ -36,22 +36,22 @@ INVALID_ARGUMENTS = "invalid_tool_arguments"
 """Type of the diagnostic that names a call whose arguments are not JSON."""
 
 KEPT_OF_TOO_LARGE = 1024 * 1024
-"""Characters of each block that the record keeps of an answer that exceeds a limit."""
+"""Characters of each block that are kept of a response that exceeds a limit."""
 
-MOST_PARTS = 10_000
-"""Texts, thoughts and tool calls of one answer: 300,000 calls in 45 MB took 300 MB of memory."""
+MAX_PARTS = 10_000
+"""Limit of blocks in one response: 300,000 calls in 45 MB took 300 MB of memory."""
 
-MOST_SHOWN = 2000
-"""Characters of such arguments that the diagnostic keeps."""
+MAX_SHOWN = 2000
+"""Characters of invalid arguments that the diagnostic keeps."""
 
 CompleteReason: TypeAlias = Literal["stop", "length", "toolUse", "deferred"]
 
 FindModel: TypeAlias = Callable[[str], Model | None]
-"""The same provider's model with that id."""
+"""Returns the same provider's model with that id."""
 
 
 class TextBlock:
-    """A text block that grows."""
+    """A growing text block."""
 
     __slots__ = ("index", "open", "parts", "signature")
 
@@ -63,22 +63,22 @@ class TextBlock:
 
     @property
     def text(self) -> str:
-        """What has arrived; joined once, however often it is read."""
+        """The text so far; joined once, however often it is read."""
         if len(self.parts) > 1:
             self.parts = ["".join(self.parts)]
         return self.parts[0] if self.parts else ""
 
     def block(self) -> Text:
-        """The block as a value."""
+        """Returns the block as a record."""
         return Text(text=self.text, text_signature=self.signature)
 
     def end(self) -> StreamEvent:
-        """The event that closes it."""
+        """Returns the event that closes it."""
         return TextEnd(content_index=self.index, content=self.text)
 
 
 class ThinkingBlock(TextBlock):
-    """A thought that grows."""
+    """A growing thinking block."""
 
     __slots__ = ("redacted",)
 
@@ -87,7 +87,7 @@ class ThinkingBlock(TextBlock):
         self.redacted = False
 
     def block(self) -> Thinking:  # type: ignore[override]
-        """The block as a value."""
+        """Returns the block as a record."""
         return Thinking(
             thinking=self.text,
             thinking_signature=self.signature,
@@ -95,7 +95,7 @@ class ThinkingBlock(TextBlock):
         )
 
     def end(self) -> StreamEvent:
-        """The event that closes it."""
+        """Returns the event that closes it."""
         return ThinkingEnd(content_index=self.index, content=self.text)
 
 
@@ -116,7 +116,7 @@ class ToolCallBlock(TextBlock):
 
     @property
     def arguments(self) -> Json | None:
-        """Set by wires that know them as an object; fixed once the call is complete."""
+        """The arguments; set by wires that receive them as an object."""
         return self._arguments
 
     @arguments.setter
@@ -126,11 +126,11 @@ class ToolCallBlock(TextBlock):
 
     @property
     def broken(self) -> bool:
-        """Whether the arguments are no JSON object, even with the usual slips mended."""
+        """Whether the arguments are not a JSON object, even after repair."""
         return self._whole_arguments() is None
 
     def block(self) -> ToolCall:  # type: ignore[override]
-        """The block as a value; arguments that are not complete yet as far as they go."""
+        """Returns the block as a record, with incomplete arguments as far as they parse."""
         return ToolCall(
             id=self.id,
             name=self.name,
@@ -140,7 +140,7 @@ class ToolCallBlock(TextBlock):
         )
 
     def end(self) -> StreamEvent:
-        """The event that closes it."""
+        """Returns the event that closes it."""
         return ToolCallEnd(content_index=self.index, tool_call=self.block())
 
     def _shown_arguments(self) -> Json:
@@ -148,7 +148,7 @@ class ToolCallBlock(TextBlock):
             return self._parsed
         arguments = self._whole_arguments()
         if arguments is None:
-            from pi.ai.json_text import parse_partial  # here, as below
+            from pi.ai.json_text import parse_partial  # lazy, as below
 
             arguments = parse_partial(self.text)
         if not self.open:
@@ -156,21 +156,21 @@ class ToolCallBlock(TextBlock):
         return arguments
 
     def _whole_arguments(self) -> Json | None:
-        # Here and not above: it loads a parser that ``import pi.ai`` need not wait for.
+        # Lazy: it loads a parser that ``import pi.ai`` does not need.
         from pi.ai.json_text import parse_arguments
 
         return self.arguments if self.arguments is not None else parse_arguments(self.text)
 
 
 class MessageBuilder:
-    """Builds one answer. Wires call it; the stream takes its events and shows its message."""
+    """Builds one response. Wires call it; the stream takes its events and exposes its message."""
 
     def __init__(self, model: Model, *, now_ms: int, find_model: FindModel | None = None) -> None:
         self.model = model
         self._usage = Usage()
         self._count: Callable[[], Usage] | None = None
         self.cost_factor = 1.0
-        """What the service tier multiplies the price by."""
+        """Price factor of the service tier."""
         self.charged: float | None = None
         """The total that the server itself reported, in dollars."""
         self.response_id: str | UnsetType = UNSET
@@ -180,7 +180,7 @@ class MessageBuilder:
         self.diagnostics: list[Json] = []
         self.failure: ProviderError | None = None
         self.final: AssistantMessage | None = None
-        """The finished message; nothing can be added to it any more."""
+        """The final message; set once, then nothing can be added."""
         self._now_ms = now_ms
         self._find_model = find_model
         self._blocks: list[TextBlock] = []
@@ -191,7 +191,7 @@ class MessageBuilder:
 
     @property
     def usage(self) -> Usage:
-        """The tokens that the server has counted so far."""
+        """The token counts reported so far."""
         return self._usage if self._count is None else self._count()
 
     @usage.setter
@@ -199,24 +199,26 @@ class MessageBuilder:
         self._usage, self._count = usage, None
 
     def count_with(self, count: Callable[[], Usage]) -> None:
-        """Have ``count`` asked for the usage: for servers that report it in every event.
+        """Call ``count`` for the usage when needed: for servers that report it in every event.
 
-        It gives the same value as long as there is nothing new.
+        It returns the same object until there are new counts.
         """
         self._count = count
 
-    # What arrives ------------------------------------------------------------------------------
+    # Content --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The server accepted the request; told once, also when it is mended and repeated."""
+        """The server accepted the request; emitted once, also if a repaired request is sent
+        again."""
         if not self._started:
             self._started = True
             self._events.append(Start())
 
     def text(self, key: Hashable, delta: str) -> TextBlock:
-        """More words of the text block ``key``."""
+        """Append to the text block ``key``."""
         block = self._by_key.get(key)
-        if block is None or (delta and not block.open):  # some go on after they said "end"
+        # some servers continue a block after its end
+        if block is None or (delta and not block.open):
             block = self._open(key, TextBlock(len(self._blocks)))
             self._events.append(TextStart(content_index=block.index))
         if delta:
@@ -225,7 +227,7 @@ class MessageBuilder:
         return block
 
     def thinking(self, key: Hashable, delta: str) -> ThinkingBlock:
-        """More of the thought ``key``."""
+        """Append to the thinking block ``key``."""
         block = self._by_key.get(key)
         if block is None or (delta and not block.open):
             block = self._open(key, ThinkingBlock(len(self._blocks)))
@@ -237,9 +239,9 @@ class MessageBuilder:
         return block
 
     def tool_call(self, key: Hashable, id: str, name: str) -> ToolCallBlock:
-        """The tool call ``key``, opened when it is new.
+        """Returns the tool call ``key``, opened if it is new.
 
-        A missing or repeated ``id`` is replaced: results find their call by it.
+        A missing or repeated ``id`` is replaced, because results refer to their call by it.
         """
         block = self._by_key.get(key)
         if block is None:
@@ -252,27 +254,27 @@ class MessageBuilder:
         return block
 
     def arguments(self, key: Hashable, delta: str) -> None:
-        """More JSON text of the arguments of the tool call ``key``, which must be known."""
+        """Append JSON text to the arguments of the tool call ``key``, which must exist."""
         block = self._by_key[key]
         if delta and block.open:
             block.parts.append(delta)
             self._events.append(ToolCallDelta(content_index=block.index, delta=delta))
 
     def find(self, key: Hashable) -> TextBlock | None:
-        """The block that was opened under ``key``."""
+        """Returns the block that was opened under ``key``."""
         return self._by_key.get(key)
 
     def end(self, key: Hashable) -> None:
-        """The block ``key`` is complete; ending one that is not open does nothing."""
+        """Close the block ``key``; does nothing if it is not open."""
         block = self._by_key.get(key)
         if block is not None and block.open:
             block.open = False
             self._events.append(block.end())
 
-    # How it ends -------------------------------------------------------------------------------
+    # The end --------------------------------------------------------------------------------------
 
     def finish(self, reason: CompleteReason) -> None:
-        """The answer is complete."""
+        """Finish the message as complete."""
         if self.final is not None:
             return
         self._note_broken_calls()
@@ -281,7 +283,7 @@ class MessageBuilder:
         self._events.append(Done(reason=reason, message=self.final))
 
     def fail(self, error: ProviderError) -> None:
-        """The answer ends early because of ``error``; one that is too large keeps its start."""
+        """Finish the message with ``error``; one that is too large keeps its start."""
         self.failure = error
         if isinstance(error, AnswerTooLarge):
             for block in self._blocks:
@@ -289,19 +291,19 @@ class MessageBuilder:
         self._end_with("error", error.message)
 
     def abort(self) -> None:
-        """The answer ends early because nobody wants it any more."""
+        """Finish the message as aborted."""
         self._end_with("aborted", "Request was aborted")
 
-    # What there is -----------------------------------------------------------------------------
+    # State ----------------------------------------------------------------------------------------
 
     def take(self) -> list[StreamEvent]:
-        """The events since the last call."""
+        """Returns the events since the last call."""
         events, self._events = self._events, []
         return events
 
     @property
     def has_news(self) -> bool:
-        """Whether there are events that nobody has taken yet."""
+        """Whether there are events that were not taken yet."""
         return bool(self._events)
 
     @property
@@ -311,18 +313,18 @@ class MessageBuilder:
 
     @property
     def size(self) -> int:
-        """Characters that have arrived, in all blocks."""
+        """Characters received so far, in all blocks."""
         return sum(len(block.text) for block in self._blocks)
 
     def priced_usage(self) -> Usage:
-        """The tokens so far and what they cost."""
+        """Returns the tokens so far with their cost."""
         served = self.model
         if isinstance(self.response_model, str) and self._find_model is not None:
             served = self._find_model(self.response_model) or self.model
         return priced(self.usage, served.cost, factor=self.cost_factor, charged=self.charged)
 
     def message(self, reason: StopReason = "pending", error: str | None = None) -> AssistantMessage:
-        """The answer as far as it has come, with its cost."""
+        """Returns the message so far, with its cost."""
         return AssistantMessage(
             content=tuple(block.block() for block in self._blocks),
             api=self.model.api,
@@ -345,9 +347,9 @@ class MessageBuilder:
         return (block for block in self._blocks if isinstance(block, ToolCallBlock))
 
     def _open(self, key: Hashable, block: TextBlock) -> TextBlock:
-        if len(self._blocks) >= MOST_PARTS:
+        if len(self._blocks) >= MAX_PARTS:
             raise AnswerTooLarge(
-                f"The answer exceeds the limit of {MOST_PARTS:,} parts and was stopped.",
+                f"The answer exceeds the limit of {MAX_PARTS:,} parts and was stopped.",
                 hint="Ask for less at once, or choose another model.",
             )
         self._blocks.append(block)
@@ -355,12 +357,12 @@ class MessageBuilder:
         return block
 
     def _note_broken_calls(self) -> None:
-        """Say which calls have arguments that are not JSON: they must be refused, not run."""
+        """Record which calls have arguments that are not JSON: they must be refused, not run."""
         for block in self._calls():
             if block.broken:
-                from pi.ai.json_text import why_refused  # here, as above
+                from pi.ai.json_text import why_refused  # lazy, as above
 
-                details = {"toolCallId": block.id, "text": block.text[:MOST_SHOWN]}
+                details = {"toolCallId": block.id, "text": block.text[:MAX_SHOWN]}
                 if reason := why_refused(block.text):
                     details["reason"] = reason
                 note = {"type": INVALID_ARGUMENTS, "timestamp": self._now_ms, "details": details}

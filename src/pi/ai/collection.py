@@ -1,6 +1,6 @@
-"""All models of all providers behind one door: look-ups, and requests routed by owner.
+"""Models: lookup of all models of all providers, and routing of requests to their provider.
 
-Reading is synchronous and gives what is known; ``refresh`` is the verb that asks the network.
+Lookups are synchronous and return what is known; only ``refresh`` uses the network.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pi.ai.transcript import conversation
 from pi.base.clock import Clock
 from pi.base.records import replace
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.auth.resolve import MissingCredentials
     from pi.ai.wire_support.exchange import Services
 
@@ -31,25 +31,25 @@ log = logging.getLogger(__name__)
 
 
 class ModelProvider(Protocol):
-    """Serves models: a built-in row with its catalog, a custom one, or a program of its own."""
+    """Serves models: a built-in provider with its catalog, a custom one, or an extension's."""
 
     @property
     def row(self) -> Provider:
-        """Who it is and what opens its door."""
+        """Its row in the provider table: id, name, endpoints, authentication."""
         ...
 
     def models(self) -> tuple[Model, ...]:
-        """Its models, as far as they are known now."""
+        """Returns its models, as far as they are known now."""
         ...
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Ask for the current list of models; keeps the last one when that fails."""
+        """Fetch the current list of models; keeps the previous one if that fails."""
         ...
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Fill ``builder`` with the model's answer."""
+        """Send the request and fill ``builder`` with the response."""
         ...
 
 
@@ -58,33 +58,33 @@ class HasUnlistedModels(Protocol):
     """A provider with more models than it can list, e.g. one for every file."""
 
     def unlisted_model(self, model_id: str) -> Model | None:
-        """The model of that id, if there can be one."""
+        """Returns the model with that id, if there can be one."""
         ...
 
 
 class Authenticator(Protocol):
-    """Finds what opens a provider's door; ``pi.ai.auth`` has the real one."""
+    """Finds the credentials of a provider; implemented by ``pi.ai.auth``."""
 
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Credentials for one request; ``None`` when there are none.
+        """Returns the credentials for one request; ``None`` if there are none.
 
-        Raises ``AuthenticationFailed`` when there are some and they do not work.
+        Raises ``AuthenticationFailed`` if there are some and they do not work.
         """
         ...
 
     def is_configured(self, provider: Provider) -> bool:
-        """Whether there seem to be credentials, without asking anybody."""
+        """Whether credentials seem to exist; uses neither the network nor a command."""
         ...
 
     def missing(self, provider: Provider) -> MissingCredentials:
-        """Why there are none, and how to get some."""
+        """Returns why there are none, and how to get some."""
         ...
 
 
 class Models:
-    """The providers a program talks to. One owner; close it when done."""
+    """The providers of a program. It has one owner, who closes it."""
 
     def __init__(
         self,
@@ -96,28 +96,28 @@ class Models:
     ) -> None:
         self._providers = {provider.row.id: provider for provider in providers}
         self._given = dict(self._providers)
-        """Those that nobody has registered since."""
+        """Providers from the factory that were not replaced by ``register``."""
         self._auth = auth
         self._auths: tuple[Authenticator, ...] = (auth,)
         self._clock = clock
         self._make_services = make_services
         self._services: Services | None = None
 
-    # Look-ups: never wait ------------------------------------------------------------------------
+    # Lookups: never wait --------------------------------------------------------------------------
 
     def get_providers(self) -> tuple[Provider, ...]:
-        """Who serves models, in the order of registration."""
+        """Returns the ids of all providers, in the order of registration."""
         return tuple(provider.row for provider in self._providers.values())
 
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:
-        """All models, or those of one provider, as last known."""
+        """Returns all models, or those of one provider, as last known."""
         if provider is not None:
             owner = self._providers.get(provider)
             return () if owner is None else owner.models()
         return tuple(model for owner in self._providers.values() for model in owner.models())
 
     def get_model(self, provider: str, model_id: str) -> Model | None:
-        """The model of ``provider`` with exactly this id."""
+        """Returns the model of ``provider`` with exactly this id."""
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
@@ -125,21 +125,22 @@ class Models:
         return owner.unlisted_model(model_id) if isinstance(owner, HasUnlistedModels) else None
 
     def is_available(self, provider: str) -> bool:
-        """Whether requests to ``provider`` have credentials to go with."""
+        """Whether there seem to be credentials for ``provider``."""
         owner = self._providers.get(provider)
         return owner is not None and any(auth.is_configured(owner.row) for auth in self._auths)
 
     def missing_credentials(self, provider: str) -> MissingCredentials:
-        """Why requests to ``provider`` have no credentials, and how to get some."""
+        """Returns why ``provider`` has no credentials, and how to get some."""
         owner = self._providers.get(provider)
         if owner is None:
-            from pi.ai.auth.resolve import MissingCredentials  # not needed for any request
+            from pi.ai.auth.resolve import MissingCredentials  # lazy: no request needs it
 
             return MissingCredentials(problem=f'There is no provider "{provider}".')
         return self._auth.missing(owner.row)
 
     def ask_first(self, auth: Authenticator) -> Callable[[], None]:
-        """Have ``auth`` asked for credentials before everybody else; gives what ends that."""
+        """Register a credential source with the highest priority; returns an unregister
+        function."""
         self._auths = (auth, *self._auths)
 
         def end() -> None:
@@ -150,7 +151,7 @@ class Models:
     async def access(
         self, provider: str, model: Model | None = None, options: StreamOptions | None = None
     ) -> Access | None:
-        """What opens a provider's door now; ``None`` when there are no credentials, or no such."""
+        """Returns the credentials of a provider; ``None`` if it has none or does not exist."""
         owner = self._providers.get(provider)
         if owner is None:
             return None
@@ -160,24 +161,24 @@ class Models:
                 return found
         return None
 
-    # Who is there --------------------------------------------------------------------------------
+    # Registration ---------------------------------------------------------------------------------
 
     def register(self, provider: ModelProvider) -> None:
-        """Add a provider, or take the place of the one with its id."""
+        """Add a provider, or replace the one with its id."""
         self._providers[provider.row.id] = provider
 
     def get_provider(self, provider: str) -> ModelProvider | None:
-        """Who serves the models of that provider now."""
+        """Returns the provider that serves that id now."""
         return self._providers.get(provider)
 
     def unregister(self, provider: str) -> None:
-        """Remove a provider; nothing happens when it is not there."""
+        """Remove a provider; does nothing if it does not exist."""
         self._providers.pop(provider, None)
 
     def adopt(self, other: Models, names: Iterable[str]) -> None:
-        """Have the providers of these names as ``other`` was given them, and its credentials.
+        """Take over the named providers of ``other`` as its factory made them, and its credentials.
 
-        Whoever was registered in the place of one stays.
+        A provider that was registered in place of one of them stays.
         """
         for name in names:
             owner = other._given.get(name)
@@ -196,13 +197,13 @@ class Models:
         self._auth = other._auth
 
     async def refresh(self, provider: str | None = None) -> Mapping[str, ProviderError]:
-        """Ask providers for their current models, side by side; what failed is in the answer."""
+        """Fetch the current models of providers concurrently; returns the errors by provider."""
         chosen = [owner for name, owner in self._providers.items() if provider in (None, name)]
-        problems = await asyncio.gather(*map(self._refresh_one, chosen))
+        errors = await asyncio.gather(*map(self._refresh_one, chosen))
         return {
-            owner.row.id: problem
-            for owner, problem in zip(chosen, problems, strict=True)
-            if problem is not None
+            owner.row.id: error
+            for owner, error in zip(chosen, errors, strict=True)
+            if error is not None
         }
 
     # Requests ------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ class Models:
     def stream(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
-        """Ask ``model`` exactly as ``options`` say."""
+        """Send a request to ``model`` exactly as ``options`` say."""
         builder = MessageBuilder(
             model,
             now_ms=self._clock.now_ms(),
@@ -221,7 +222,8 @@ class Models:
     def stream_simple(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
-        """Ask ``model`` with a thinking level it has and an answer that fits its window."""
+        """Send a request with a thinking level the model supports and an output that fits its
+        window."""
         options = options or StreamOptions()
         cap = largest_answer(model, conversation(context))
         level = options.reasoning
@@ -230,7 +232,7 @@ class Models:
             context,
             replace(
                 options,
-                # "off" stays: a model that cannot be off is a matter of its wire.
+                # "off" stays: each wire handles models whose thinking cannot be off.
                 reasoning=level if level == "off" else clamp_level(model, level),
                 max_tokens=min(options.max_tokens or cap, cap),
             ),
@@ -239,7 +241,7 @@ class Models:
     async def complete(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> AssistantMessage:
-        """The whole answer of ``stream_simple``; failures are in its ``stop_reason``."""
+        """Returns the whole response of ``stream_simple``; failures are in its ``stop_reason``."""
         return await self.stream_simple(model, context, options).result()
 
     async def close(self) -> None:
@@ -276,10 +278,10 @@ class Models:
         try:
             services = self._opened()
             await owner.refresh(services, await self.access(owner.row.id))
-        except ProviderError as problem:
-            log.info("the models of %s could not be refreshed: %s", owner.row.id, problem)
-            return problem
-        except Exception as bug:  # it may be somebody else's program
+        except ProviderError as error:
+            log.info("the models of %s could not be refreshed: %s", owner.row.id, error)
+            return error
+        except Exception as bug:  # it may be an extension's provider
             log.exception("%s could not list its models", owner.row.id)
             return ProviderError(f"{owner.row.name} could not list its models: {bug!r}")
         return None

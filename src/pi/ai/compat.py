@@ -1,8 +1,8 @@
-"""The old flat API: functions on one shared collection, for code that has not moved yet.
+"""Deprecated flat API: functions on one shared collection.
 
-New code makes its own collection with ``pi.ai.create_models`` and closes it. This module
-keeps one per process, with the process's environment and the usual agent directory, made on first
-use; ``reset`` closes and forgets it.
+New code creates its own collection with ``pi.ai.create_models`` and closes it. This module keeps
+one per process, with the process's environment and the default agent directory, created on first
+use; ``reset`` closes it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _shared: list[Models] = []
 
 
 def models() -> Models:
-    """The shared collection."""
+    """Returns the shared collection."""
     if not _shared:
         _shared.append(create_models())
     return _shared[0]
 
 
 def get_model(provider: str, model_id: str) -> Model | None:
-    """The model of ``provider`` with exactly this id."""
+    """Returns the model of ``provider`` with exactly this id."""
     return models().get_model(provider, model_id)
 
 
 def get_models(provider: str | None = None) -> tuple[Model, ...]:
-    """All models, or those of one provider."""
+    """Returns all models, or those of one provider."""
     return models().get_models(provider)
 
 
 def get_providers() -> tuple[str, ...]:
-    """The ids of all providers."""
+    """Returns the ids of all providers."""
     return tuple(row.id for row in models().get_providers())
 
 
@@ -45,32 +45,33 @@ def register_provider(provider: ModelProvider) -> None:
 
 
 def stream(model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
-    """Ask ``model`` exactly as ``options`` say."""
+    """Send a request to ``model`` exactly as ``options`` say."""
     return models().stream(model, context, options)
 
 
 def stream_simple(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> EventStream:
-    """Ask ``model`` with a thinking level it has and an answer that fits its window."""
+    """Send a request with a thinking level the model supports and an output that fits its
+    window."""
     return models().stream_simple(model, context, options)
 
 
 async def complete(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> AssistantMessage:
-    """The whole answer of ``stream``."""
+    """Returns the whole response of ``stream``."""
     return await stream(model, context, options).result()
 
 
 async def complete_simple(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> AssistantMessage:
-    """The whole answer of ``stream_simple``."""
+    """Returns the whole response of ``stream_simple``."""
     return await stream_simple(model, context, options).result()
 
 
 async def reset() -> None:
-    """Close the shared collection and forget it."""
+    """Close the shared collection and drop it."""
     while _shared:
         await _shared.pop().close()

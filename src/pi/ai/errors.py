@@ -1,15 +1,15 @@
-"""Why a request to a provider failed.
+"""Errors of requests to a provider.
 
 ProviderError
 ├── AuthenticationFailed   the key is missing, wrong or expired
-├── QuotaExhausted         the money or the plan is used up: waiting does not help
+├── QuotaExhausted         credits or plan are used up: waiting does not help
 ├── RateLimited            try again after ``retry_after`` seconds
 ├── ContextOverflow        the conversation no longer fits the model
 ├── ProviderUnavailable    5xx, dropped connection, timeout: worth a retry
-├── AnswerRefused          the provider's filter ended the answer
+├── AnswerRefused          the provider's filter stopped the response
 ├── BadAnswer              the provider broke its own protocol
-├── AnswerTooLarge         the answer exceeds one of pi's limits: asking again does not help
-└── BadRequest             we sent something the provider refuses
+├── AnswerTooLarge         the response exceeds one of pi's limits: a retry does not help
+└── BadRequest             the provider rejected the request as invalid
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pi.base.errors import PiError
 
 
 class ProviderError(PiError):
-    """A request that failed; ``retryable`` says whether asking again may help."""
+    """A failed request; ``retryable`` says whether a retry may help."""
 
     retryable = False
 
@@ -29,7 +29,7 @@ class ProviderError(PiError):
         self.status = status
         """The HTTP status, where there was one."""
         self.code = code
-        """The provider's own name for the problem, e.g. ``insufficient_quota``."""
+        """The provider's own error code, e.g. ``insufficient_quota``."""
 
 
 class AuthenticationFailed(ProviderError):
@@ -37,11 +37,11 @@ class AuthenticationFailed(ProviderError):
 
 
 class QuotaExhausted(ProviderError):
-    """The money or the plan is used up: waiting does not help."""
+    """Credits or plan are used up: waiting does not help."""
 
 
 class RateLimited(ProviderError):
-    """Too many requests; ``retry_after`` is what the server asked for, in seconds."""
+    """Too many requests; ``retry_after`` is the delay the server requested, in seconds."""
 
     retryable = True
 
@@ -63,25 +63,25 @@ class ContextOverflow(ProviderError):
 
 
 class ProviderUnavailable(RateLimited):
-    """The server or the way to it is down; like a rate limit it may say when to come back."""
+    """The server or the connection to it is down; it may request a delay like a rate limit."""
 
 
 class AnswerRefused(ProviderError):
-    """The provider's filter ended the answer."""
+    """The provider's filter stopped the response."""
 
 
 class BadAnswer(ProviderError):
-    """The provider broke its own protocol: an event that cannot be, a stream that stops early."""
+    """The provider broke its own protocol: an impossible event, or a stream that stops early."""
 
     retryable = True
 
 
 class AnswerTooLarge(ProviderError):
-    """The answer, or one event of it, exceeds a limit of pi; the message names the limit.
+    """The response, or one event of it, exceeds a limit of pi; the message names the limit.
 
-    Not retryable: the next answer would be received and thrown away in the same way.
+    Not retryable: the next response would exceed it in the same way.
     """
 
 
 class BadRequest(ProviderError):
-    """We sent something the provider refuses."""
+    """The provider rejected the request as invalid."""

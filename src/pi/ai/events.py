@@ -1,8 +1,8 @@
-"""What a model streams while it answers.
+"""Stream event records.
 
-A stream is one ``Start`` (unless not even the request could be made), any number of block
-events, then exactly one ``Done`` or ``Failed``. Block events carry only what is new; the message
-so far is the stream's ``partial``. The JSON form is the one of JSON mode and RPC.
+A stream is one ``Start`` (unless the request could not be made), any number of block events, then
+exactly one ``Done`` or ``Failed``. Block events carry only what is new; the message so far is the
+stream's ``partial``. The JSON form is the one of JSON mode and RPC.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pi.base.records import Record
 
 
 class Start(Record, tag="start"):
-    """The request was accepted and the answer begins."""
+    """The request was accepted and the response begins."""
 
 
 class _Delta(Struct, frozen=True, gc=False):
-    """Not a record: on Python 3.11 making one of those takes three times as long.
+    """Not a record: on Python 3.11 creating one takes three times as long.
 
-    These are made for every token, and hold nothing that the garbage collector could find.
+    These are created for every token, and contain nothing that the garbage collector tracks.
     """
 
 
@@ -33,7 +33,7 @@ class TextStart(Record, tag="text_start"):
 
 
 class TextDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="text_delta"):
-    """More words of a text block."""
+    """More text of a text block."""
 
     content_index: int
     delta: str
@@ -53,21 +53,21 @@ class ThinkingStart(Record, tag="thinking_start"):
 
 
 class ThinkingDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="thinking_delta"):
-    """More of a thought."""
+    """More text of a thinking block."""
 
     content_index: int
     delta: str
 
 
 class ThinkingEnd(Record, tag="thinking_end"):
-    """A thought is complete."""
+    """A thinking block is complete."""
 
     content_index: int
     content: str
 
 
 class ToolCallStart(Record, tag="toolcall_start"):
-    """The model begins to ask for a tool."""
+    """A tool call opens."""
 
     content_index: int
     id: str
@@ -82,21 +82,21 @@ class ToolCallDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="tool
 
 
 class ToolCallEnd(Record, tag="toolcall_end"):
-    """A call is complete."""
+    """A tool call is complete."""
 
     content_index: int
     tool_call: ToolCall
 
 
 class Done(Record, tag="done"):
-    """The answer is complete."""
+    """The response is complete."""
 
     reason: Literal["stop", "length", "toolUse", "deferred"]
     message: AssistantMessage
 
 
 class Failed(Record, tag="error"):
-    """The answer ended early; ``error`` holds what had arrived and why it ended."""
+    """The response ended early; ``error`` holds the partial message and the reason."""
 
     reason: Literal["error", "aborted"]
     error: AssistantMessage

@@ -1,6 +1,6 @@
-"""Puts the provider layer together: all built-in providers, the person's own, and what runs here.
+"""Composition root of the provider layer: built-in, custom, discovered and embedded providers.
 
-The only file of the layer that knows everyone.
+The only module of the layer that imports all others.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from pi.base.clock import Clock, SystemClock
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.images.collection import ImagesModels
     from pi.ai.wire_support.exchange import Services
 
 LOOPBACK = "127.0.0.1,localhost,::1"
 GATEWAY_VARIABLE = "PI_RADIUS_GATEWAY"
-"""Where Radius is, if it is not the public one."""
+"""The URL of a Radius gateway other than the public one."""
 
 
 class Network(Record):
-    """How to reach the world, as settings say it; the environment speaks where they are silent."""
+    """Network settings; where unset, environment variables apply."""
 
     proxy: str | None = None
     extra_ca: str = ""
@@ -49,13 +49,13 @@ class Network(Record):
 
 
 def config_root(environ: Mapping[str, str]) -> Path:
-    """The folder, below the person's home, of everything that is theirs."""
+    """Returns the folder below the user's home that holds all files of pi."""
     home = Path(environ.get("HOME") or Path.home())
     return home / expand_home(environ.get("PI_CONFIG_DIR") or ".pi")
 
 
 def agent_directory(environ: Mapping[str, str]) -> Path:
-    """Where a person's credentials, models and weights are kept."""
+    """Returns the directory of the user's credentials, models and weights."""
     default = config_root(environ) / "agent"
     return expand_home(environ.get("PI_CODING_AGENT_DIR") or default)
 
@@ -73,12 +73,12 @@ def create_models(
     chosen: ChosenServers | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Models:
-    """Every model there is: the usual way to get a collection. Its owner closes it.
+    """Creates the collection of all models. The caller closes it.
 
     ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
-    is called with what the user should know while waiting. With ``chosen``, servers that are found
-    on this machine answer only after the user has chosen them. What is left out is that of the
-    process: its environment, its directory, and the credentials of the user's agent directory.
+    is called with progress messages for the user. With ``chosen``, servers found on this machine
+    are used only after the user has chosen them. Defaults are those of the process: its
+    environment, its directory, and the credentials of the user's agent directory.
     """
     environ = os.environ if environ is None else environ
     clock, cwd = clock or SystemClock(), cwd or Path.cwd()
@@ -101,11 +101,11 @@ def create_images_models(
     cwd: Path | None = None,
     network: Network | None = None,
 ) -> ImagesModels:
-    """Every model that makes pictures; credentials are those of chat. Its owner closes it.
+    """Creates the collection of image models, with the credentials of chat. The caller closes it.
 
-    What is left out is that of the process, as for ``create_models``.
+    Defaults are those of the process, as for ``create_models``.
     """
-    # Here, not above: few programs make pictures.
+    # Lazy: few programs generate images.
     from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
 
     environ = os.environ if environ is None else environ
@@ -121,18 +121,18 @@ def create_images_models(
 
 
 def chosen_servers(folder: Path) -> ChosenServers:
-    """Which servers of this machine the user has chosen, as kept in ``folder``."""
+    """Returns the servers of this machine that the user has chosen, as stored in ``folder``."""
     return ChosenServers(folder / "local-servers.json")
 
 
 def weights_folder(folder: Path) -> Path:
-    """Where below ``folder`` the weights of the embedded model are."""
+    """Returns the folder of the weights of the embedded model."""
     return folder / "weights"
 
 
 def make_services(environ: Mapping[str, str], clock: Clock, network: Network) -> Services:
-    """The world as wires touch it. Servers on this machine are never asked through a proxy."""
-    # Here, not above: no HTTP client before the first request.
+    """Creates the services of the wires. Servers on this machine never use a proxy."""
+    # Lazy: no HTTP client before the first request.
     from pi.ai.http.client import HttpClient
     from pi.ai.http.tls import TlsSettings
     from pi.ai.wire_support.exchange import Services
@@ -153,9 +153,9 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 
 
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
-    """What models.json says of providers, and what variables say of a gateway to Anthropic."""
+    """Returns the providers of models.json, and an Anthropic gateway set by variables."""
     said = {provider.id: provider for provider in (custom.providers if custom else ())}
-    through = authentication.retargeted(said.get(authentication.PROVIDER), environ)
+    through = authentication.with_gateway_url(said.get(authentication.PROVIDER), environ)
     return tuple(({**said, through.id: through} if through else said).values())
 
 
@@ -169,7 +169,7 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
-    anthropic = authentication.keyed(rows[authentication.PROVIDER], environ)
+    anthropic = authentication.with_gateway_key(rows[authentication.PROVIDER], environ)
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [
@@ -194,7 +194,7 @@ def _providers(
         if provider.id not in known
     ]
     providers += servers
-    named = {provider.id for provider in own if provider.models}  # the person's own come first
+    named = {provider.id for provider in own if provider.models}  # custom providers come first
     providers += [program for program in programs if program.row.id not in named]
     return providers
 
@@ -227,7 +227,7 @@ def _changed(row: Provider, change: CustomProvider | None) -> Provider:
 def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
     bundled = bundled_models(row.catalog or row.id)
     if row.catalog:
-        # The same models behind another key: only who serves them, and where, is different.
+        # The same models with another key: only provider and URL differ.
         bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)
     return bundled if change is None else customised(change, bundled)
 

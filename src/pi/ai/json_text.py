@@ -1,11 +1,11 @@
-"""JSON as it is sent and as it arrives. Pure.
+"""Encodes, cleans and parses JSON of requests and responses. Pure.
 
-What is sent is compact and free of halves of surrogate pairs, which no server accepts. Text from
-models, tools and files may hold them. Looking for them in every string would cost more than the
-request; the encoder finds them for nothing, and only then is the value cleaned.
+Requests are compact and free of lone surrogates, which no server accepts. Text from models, tools
+and files may hold them. Searching every string would cost more than the request; the encoder fails
+on them at no cost, and only then is the value cleaned.
 
-What arrives is decoded by each wire into its own shapes, fast and strictly. Only what its decoder
-refuses is read again here, as tolerantly as can be: one bad byte must not cost the whole answer.
+Responses are decoded by each wire into its own records, fast and strictly. Only what its decoder
+rejects is read again here, as leniently as possible: one bad byte must not lose the whole response.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 DONE = b"[DONE]"
 """The last event of servers that follow OpenAI, which is not JSON."""
-MOST_SHOWN = 200
-"""Characters of an event that is not JSON that the error message quotes."""
+MAX_SHOWN = 200
+"""Characters of an invalid event that the error message quotes."""
 
 
 def json_bytes(value: Any) -> bytes:
-    """``value`` as JSON."""
+    """Returns ``value`` as JSON."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -37,12 +37,12 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_text(value: Any) -> str:
-    """``value`` as JSON, for wires that put JSON into a JSON string."""
+    """Returns ``value`` as JSON text, for wires that put JSON into a JSON string."""
     return json_bytes(value).decode()
 
 
 def clean_json(value: Any) -> Any:
-    """A JSON value whose strings and keys can all be written as UTF-8."""
+    """Returns a JSON value whose strings and keys can all be encoded as UTF-8."""
     match value:
         case str():
             return without_surrogates(value)
@@ -55,21 +55,21 @@ def clean_json(value: Any) -> Any:
 
 
 def without_surrogates(text: str) -> str:
-    """``text`` without what cannot be written as UTF-8; the two halves of a pair are joined."""
+    """Returns ``text`` without lone surrogates; the two halves of a pair are joined."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return joined.encode("utf-8", "ignore").decode()
 
 
-def read_odd_event(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
-    """What ``decoder`` should make of data that it has refused.
+def read_lenient(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+    """Decodes data that ``decoder`` has rejected.
 
-    ``None`` where it is of another shape or says nothing. Raises ``BadAnswer`` when it is not JSON.
+    Returns ``None`` if it does not fit or is empty. Raises ``BadAnswer`` if it is not JSON.
     """
     return fitted(read_json(data), decoder)
 
 
 def fitted(value: Any, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """A JSON value as what ``decoder`` makes of JSON; ``None`` where it does not fit."""
+    """Converts a JSON value to the type of ``decoder``; ``None`` if it does not fit."""
     try:
         return msgspec.convert(value, decoder.type, strict=decoder.strict)
     except (msgspec.ValidationError, RecursionError):
@@ -77,10 +77,10 @@ def fitted(value: Any, decoder: msgspec.json.Decoder[T]) -> T | None:
 
 
 def read_json(data: bytes) -> Any:
-    """The JSON value in ``data``; ``None`` where it is blank or ``DONE``.
+    """Returns the JSON value in ``data``; ``None`` if it is blank or ``DONE``.
 
-    Invalid UTF-8, halves of surrogate pairs and raw control characters do no harm. Raises
-    ``BadAnswer`` when it is not JSON even so.
+    Tolerates invalid UTF-8, lone surrogates and raw control characters. Raises ``BadAnswer`` if it
+    is not JSON even so.
     """
     try:
         return msgspec.json.decode(data)
@@ -89,42 +89,42 @@ def read_json(data: bytes) -> Any:
 
 
 def _read_leniently(data: bytes) -> Any:
-    import json  # only here: hardly any server needs it
+    import json  # lazy: hardly any server needs it
 
     text = data.decode("utf-8", "replace")
     try:
         return clean_json(json.loads(text, strict=False))
-    except (ValueError, RecursionError) as problem:
-        shown = text[:MOST_SHOWN]
-        raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from problem
+    except (ValueError, RecursionError) as error:
+        shown = text[:MAX_SHOWN]
+        raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from error
 
 
-# Arguments of a tool call while they arrive, and whole, in all the shapes servers send.
+# Arguments of a tool call, partial and complete, in all forms that servers send.
 
 
-MOST_VALUES = 1_000_000
-"""Lists, objects and their members in the arguments of one call.
+MAX_VALUES = 1_000_000
+"""Limit of lists, objects and their members in the arguments of one call.
 
 ``[[],[],…`` takes twenty times as much memory as its text; long strings do not.
 """
 LARGEST_MENDED = 4 * 1024 * 1024
-"""Characters of broken arguments that are mended: each slip costs memory of its own."""
+"""Characters of invalid arguments that are repaired: each error costs memory of its own."""
 
-# Possessive: a plain group keeps a state per character, gigabytes for a long string. A string
-# without an end is one match too; else every quote in it would be tried up to the end.
+# Possessive: a plain group keeps a state per character, gigabytes for a long string. An
+# unterminated string is one match too; otherwise every quote in it would be tried up to the end.
 STRING = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 BAD_ESCAPE = r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'
 CONTROL = r"[\x00-\x1f]"
 
 
 def parse_partial(text: str) -> Json:
-    """The object that ``text`` has become so far; empty when there is none yet."""
-    import jiter  # with the first tool call: every first request would pay for it
+    """Returns the object that ``text`` contains so far; empty if there is none yet."""
+    import jiter  # lazy: every first request would pay for it
 
     if not text or text.isspace():
         return {}
     data = text.encode("utf-8", "replace")
-    if _marks(data) > MOST_VALUES:  # strings may hold the marks; what is shown meanwhile may wait
+    if _marks(data) > MAX_VALUES:  # strings may contain them too; the preview can wait
         return {}
     try:
         try:
@@ -138,11 +138,11 @@ def parse_partial(text: str) -> Json:
 
 
 def parse_arguments(text: str) -> Json | None:
-    """The complete arguments, or ``None`` when ``text`` is not one JSON object.
+    """Returns the complete arguments, or ``None`` if ``text`` is not one JSON object.
 
-    Nothing at all counts as no arguments, an object that was encoded twice is unpacked, and the
-    slips that models make inside strings (raw line ends, ``\\d``, half of a surrogate pair) are
-    mended. Arguments with more than ``MOST_VALUES`` values are refused; ``why_refused`` says so.
+    Empty text means no arguments, an object that was encoded twice is unpacked, and common errors
+    of models inside strings (raw line ends, ``\\d``, lone surrogates) are repaired. Arguments with
+    more than ``MAX_VALUES`` values are refused; ``why_refused`` returns the reason.
     """
     if not text or text.isspace():
         return {}
@@ -155,10 +155,10 @@ def parse_arguments(text: str) -> Json | None:
 
 
 def why_refused(text: str) -> str:
-    """Which limit arguments exceed that ``parse_arguments`` refuses; empty if they are no JSON."""
+    """Returns the limit that refused arguments exceed; empty if they are not JSON."""
     data = text.encode("utf-8", "replace")
     if _has_too_many_values(data):
-        return f"they hold more than {MOST_VALUES:,} values"
+        return f"they hold more than {MAX_VALUES:,} values"
     try:
         msgspec.json.decode(data)
     except RecursionError:
@@ -188,20 +188,20 @@ def _utf8(text: str) -> bytes:
 
 
 def _has_too_many_values(data: bytes) -> bool:
-    if _marks(data) <= MOST_VALUES:
+    if _marks(data) <= MAX_VALUES:
         return False
-    # A long text may hold as many commas: those of the strings at the top do not count.
+    # A long text may hold as many commas: those in top-level strings do not count.
     try:
         members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except UNREADABLE:
         return not data.lstrip().startswith(b'"')
     raw = (bytes(member) for member in members.values())
-    return sum(_marks(value) for value in raw if not value.startswith(b'"')) > MOST_VALUES
+    return sum(_marks(value) for value in raw if not value.startswith(b'"')) > MAX_VALUES
 
 
 def _marks(data: bytes) -> int:
-    """At least as many as there are values."""
-    if len(data) <= MOST_VALUES:
+    """Returns an upper bound of the number of values."""
+    if len(data) <= MAX_VALUES:
         return len(data)
     return sum(map(data.count, (b",", b"[", b"{")))
 

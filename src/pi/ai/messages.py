@@ -1,4 +1,4 @@
-"""What is said in a conversation: messages, their blocks, and what they cost.
+"""Messages of a conversation, their content blocks, usage and cost.
 
 The JSON form of each record is the one of session files and of the RPC protocol.
 """
@@ -13,30 +13,30 @@ from msgspec import UNSET, UnsetType, field
 from pi.base.records import Record
 
 Json: TypeAlias = dict[str, Any]
-"""A JSON object of somebody else's making."""
+"""A JSON object from an external source."""
 
 StopReason: TypeAlias = Literal[
     "stop", "length", "toolUse", "error", "aborted", "deferred", "pending"
 ]
-"""Why an answer ended; ``pending`` only while it is being streamed."""
+"""Why a response ended; ``pending`` only while it is streamed."""
 
 
 class Text(Record, tag="text"):
-    """Words for the reader."""
+    """Text for the reader."""
 
     text: str
     text_signature: str | UnsetType = UNSET
-    """Opaque mark that some providers want back unchanged."""
+    """Opaque mark that some providers require back unchanged."""
 
 
 class Thinking(Record, tag="thinking"):
-    """What the model thought before it answered."""
+    """What the model thought before it responded."""
 
     thinking: str
     thinking_signature: str | UnsetType = UNSET
-    """Opaque proof that some providers want back unchanged on the next turn."""
+    """Opaque signature that some providers require back unchanged on the next turn."""
     redacted: bool | UnsetType = UNSET
-    """The provider keeps the words to itself; only the signature is real."""
+    """The provider hides the text; only the signature is set."""
 
 
 class Image(Record, tag="image"):
@@ -47,12 +47,12 @@ class Image(Record, tag="image"):
 
     @property
     def data_url(self) -> str:
-        """The picture as a URL that holds all of it."""
+        """Returns the picture as a data URL."""
         return f"data:{self.mime_type};base64,{self.data}"
 
 
 class ToolCall(Record, tag="toolCall"):
-    """The model's wish to run a tool."""
+    """A tool call requested by the model."""
 
     id: str
     name: str
@@ -82,10 +82,10 @@ class Cost(Record):
 
 
 class Usage(Record):
-    """Tokens of one request and what they cost."""
+    """Token counts of one request and their cost."""
 
     input: int = 0
-    """Without what came from or went to a cache."""
+    """Without cached tokens, read or written."""
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
@@ -98,7 +98,7 @@ class Usage(Record):
 
 
 class RemovedTool(TypedDict):
-    """A tool that is no longer there."""
+    """A tool that is no longer available."""
 
     name: str
 
@@ -114,30 +114,30 @@ class SystemMessage(Record, tag_field="role", tag="system"):
 
 
 class UserMessage(Record, tag_field="role", tag="user"):
-    """What the person, or a program in their place, says."""
+    """Input from the user, or from a program in their place."""
 
     content: str | tuple[Text | Image, ...]
     timestamp: int = 0
     meta: Json | UnsetType = UNSET
-    """What somebody wants to know again of it, such as its author; no model is told."""
+    """Application metadata, e.g. the author; never sent to a model."""
 
 
 class Interruption(Record):
-    """Who cut an answer, and why."""
+    """What interrupted a response, and why."""
 
     by: str
     reason: str
 
 
 class AssistantMessage(Record, tag_field="role", tag="assistant"):
-    """A model's answer, finished or not."""
+    """A model's response, finished or not."""
 
     content: tuple[Text | Thinking | ToolCall, ...] = ()
     api: str = ""
     provider: str = ""
     model: str = ""
     response_model: str | UnsetType = UNSET
-    """The model that really answered, where it is not the one that was asked."""
+    """The model that responded, if it is not the requested one."""
     response_id: str | UnsetType = UNSET
     provider_thinking_level: str | UnsetType = UNSET
     diagnostics: tuple[Json, ...] | UnsetType = UNSET
@@ -148,22 +148,22 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
     raw_stop_reason: str | UnsetType = UNSET
     end_turn: bool | UnsetType = UNSET
     interrupt: Interruption | UnsetType = UNSET
-    """Of an answer that a policy cut; ours, and never sent to a model."""
+    """Set on a response that a policy interrupted; never sent to a model."""
     timestamp: int = 0
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls in the order in which the model made them."""
+        """Returns the calls in the order in which the model made them."""
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
     @property
     def text(self) -> str:
-        """All words for the reader, joined."""
+        """Returns all text blocks, joined."""
         return "".join(block.text for block in self.content if isinstance(block, Text))
 
 
 class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
-    """What a tool call came to."""
+    """The result of a tool call."""
 
     tool_call_id: str
     tool_name: str
@@ -172,12 +172,12 @@ class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
     usage: Usage | UnsetType = UNSET
     is_error: bool = False
     useless: bool | UnsetType = UNSET
-    """The tool found nothing worth remembering; ours, and never sent to a model."""
+    """The result is not worth keeping in the context; never sent to a model."""
     timestamp: int = 0
 
     @property
     def text(self) -> str:
-        """The words without the pictures, every block on lines of its own."""
+        """Returns the text without the pictures, every block on lines of its own."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
@@ -185,7 +185,7 @@ Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResult
 
 
 class Context(Record):
-    """What a model is asked: instructions, the conversation so far, the tools it may call."""
+    """The input of a request: instructions, the conversation so far, the available tools."""
 
     system_prompt: str | UnsetType = UNSET
     messages: Sequence[Message] = ()
@@ -193,15 +193,12 @@ class Context(Record):
 
 
 def blocks(content: str | tuple[Text | Image, ...]) -> tuple[Text | Image, ...]:
-    """A message's content as blocks, however it was written."""
+    """Returns a message's content as blocks, also if it is a plain string."""
     return (Text(text=content),) if isinstance(content, str) else content
 
 
-# What several requests cost together. Pure.
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    """The sum of both; what neither reports stays unreported."""
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """Returns the sum of both; fields that neither reports stay unset."""
     return Usage(
         input=one.input + other.input,
         output=one.output + other.output,

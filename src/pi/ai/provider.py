@@ -1,4 +1,4 @@
-"""A provider: who serves models, where, and what opens the door."""
+"""Provider rows (id, endpoints, authentication), and the table of wire protocols."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ class Provider(Record):
     id: str
     name: str
     base_url: str = ""
-    """Where its models are served, unless a model says otherwise. ``{NAME}`` is filled in from
-    the provider's variables, e.g. an account id."""
+    """Where its models are served, unless a model overrides it. ``{NAME}`` is replaced from the
+    provider's variables, e.g. an account id."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold an API key; the first that is set wins."""
     token_variables: tuple[str, ...] = ()
-    """Environment variables that may hold a bearer token; they are looked at before keys."""
+    """Environment variables that may hold a bearer token; they take precedence over keys."""
     secrets: tuple[str, ...] = ()
-    """Further keys and headers in value syntax, such as those that an extension has given."""
+    """Further keys and headers in value syntax, e.g. from an extension."""
     needed_variables: tuple[str, ...] = ()
-    """Further variables without which requests cannot be made, such as an account id."""
+    """Further variables that requests need, such as an account id."""
     ambient: Literal["aws", "google"] | None = None
-    """The cloud whose own credential chain is asked when there is neither key nor login."""
+    """The cloud whose credential chain is used if there is neither key nor login."""
     login: object = None
-    """Name of the module below ``pi.ai.auth.logins`` that signs in a person, or a ``Login``."""
+    """Name of the login module below ``pi.ai.auth.logins``, or a ``Login``."""
     needs_key: bool = True
-    """False for servers on this machine, which usually take any key."""
+    """False for servers on this machine, which usually accept any key."""
     default_model: str = ""
     catalog: str = ""
     """The provider whose bundled models it serves, where it has none of its own."""
     lists_models: bool = False
-    """Whether it alone knows its models, so that it is asked for them."""
+    """Whether its models are fetched from the server."""
     is_fallback: bool = False
-    """Whether its models are listed only where nothing else can answer: they come with pi."""
+    """Whether its models are listed only if no other provider is available: they ship with pi."""
 
 
-# Which code speaks which wire protocol; loaded with the first request that needs it.
+# Wire protocols by name; imported with the first request that needs one.
 
 
 class Wire(Protocol):
-    """Asks one question over one protocol and fills the builder with the answer."""
+    """Sends one request over one protocol and fills the builder with the response."""
 
     def __call__(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> Awaitable[None]:
-        """Raises ``ProviderError`` when it fails; what had arrived is in the builder."""
+        """Raises ``ProviderError`` if it fails; the partial response is in the builder."""
         ...
 
 
@@ -75,7 +75,7 @@ WIRES: dict[str, str] = {
 
 
 def load_wire(api: str) -> Wire:
-    """The code for ``api``; ``ProviderError`` when there is none."""
+    """Returns the wire for ``api``; raises ``ProviderError`` if there is none."""
     if api not in WIRES:
         known = ", ".join(WIRES)
         raise ProviderError(f'No wire protocol is called "{api}".', hint=f"There are: {known}.")

@@ -1,4 +1,4 @@
-"""What is asked of a model, and how."""
+"""Requests to models: options, credentials, and the complete call that a wire encodes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ToolChoice: TypeAlias = Literal["auto", "none"] | Json
 """``auto``, ``none``, or ``{"type": "tool", "name": …}`` to force one."""
 
 OnPayload: TypeAlias = Callable[[Json, Model], Awaitable[Json | None]]
-"""Sees the payload before it is sent; what it returns replaces it."""
+"""Called with the payload before it is sent; its result replaces the payload."""
 OnResponse: TypeAlias = Callable[[int, Mapping[str, str], Model], Awaitable[None]]
-"""Sees status and headers of the answer before its body is read."""
+"""Called with status and headers of the response before its body is read."""
 
 
 class StreamOptions(Record):
-    """How to ask; every field may be left out."""
+    """Options of a request; every field is optional."""
 
     reasoning: ThinkingLevel = "off"
     thinking_budgets: dict[str, int] | None = None
@@ -31,77 +31,77 @@ class StreamOptions(Record):
     deferred: bool | Json = False
     temperature: float | None = None
     max_tokens: int | None = None
-    """The largest answer; ``None`` leaves it to the model's own limit."""
+    """The maximum output; ``None`` uses the model's own limit."""
     sampling_params: Json | None = None
     cache_retention: CacheRetention = "short"
     session_id: str | None = None
     metadata: Json | None = None
     transport: Transport = "auto"
     api_key: str | None = None
-    """Beats every stored and ambient credential."""
+    """Takes precedence over every stored and ambient credential."""
     headers: Mapping[str, str | None] | None = None
-    """Added to the request; ``None`` takes a header away."""
+    """Added to the request; ``None`` removes a header."""
     env: Mapping[str, str] | None = None
-    """Beats the process environment for this request."""
+    """Takes precedence over the process environment for this request."""
     timeout_ms: int | None = None
-    """How long the server may be silent; ``0`` means for ever."""
+    """How long the server may be silent; ``0`` means no limit."""
     websocket_connect_timeout_ms: int | None = None
     max_retries: int = 0
-    """How often a request that the server turns away is sent again."""
+    """How often a rejected request is retried."""
     max_retry_delay_ms: int = 60_000
-    """How long a server may make us wait for that; ``0`` means as long as it likes."""
+    """The longest delay a server may request; ``0`` means no limit."""
     on_payload: OnPayload | None = None
     on_response: OnResponse | None = None
 
 
 class Access(Record):
-    """What a provider's auth came to for one request."""
+    """Resolved credentials of a provider for one request."""
 
     api_key: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     """Headers that carry credentials or identity, ready to send."""
     base_url: str | None = None
-    """Beats the model's own, e.g. where a token names its server."""
+    """Overrides the model's own, e.g. where a token names its server."""
     env: dict[str, str] = field(default_factory=dict)
     """Variables of the provider: account ids, regions, profiles."""
     kind: Literal["api_key", "oauth", "ambient", "none"] = "none"
 
 
 class Call(Record):
-    """One request to one model, complete: what a wire encodes."""
+    """One complete request to one model: what a wire encodes."""
 
     model: Model
     messages: tuple[Message, ...]
-    """The conversation as it is kept, system messages included; each wire folds and prepares it
-    with ``pi.ai.transcript`` and ``pi.ai.wire_support.handoff``."""
+    """The stored conversation, including system messages; each wire folds and prepares it with
+    ``pi.ai.transcript`` and ``pi.ai.wire_support.handoff``."""
     options: StreamOptions = StreamOptions()
     access: Access = Access()
 
     @property
     def base_url(self) -> str:
-        """Where to send it, without a slash at the end."""
+        """The server's URL, without a slash at the end."""
         return (self.access.base_url or self.model.base_url).rstrip("/")
 
     @property
     def max_tokens(self) -> int:
-        """The largest answer to ask for."""
+        """The maximum output to request."""
         return self.options.max_tokens or self.model.max_tokens
 
     @property
     def sampling(self) -> Json:
-        """Parameters that are sent as they are: the model's own, and the caller's, which win."""
+        """Parameters that are sent unchanged: the model's own, and the caller's, which win."""
         return {**(self.model.sampling_params or {}), **(self.options.sampling_params or {})}
 
     @property
     def cached_session(self) -> str | None:
-        """The session whose prompt the server may keep; ``None`` where it shall keep nothing."""
+        """The session whose prompt the server may cache; ``None`` if caching is off."""
         return None if self.options.cache_retention == "none" else self.options.session_id
 
 
-def possible_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolChoice | None:
-    """``choice`` if it can be made among the tools with these names, else ``None``.
+def valid_tool_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolChoice | None:
+    """Returns ``choice`` if it is valid for the tools with these names, else ``None``.
 
-    Without tools there is nothing to choose, and a tool that is not there cannot be forced.
+    Without tools there is no choice, and a missing tool cannot be forced.
     """
     if choice is None or not names:
         return None
@@ -110,13 +110,11 @@ def possible_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolCh
     return choice
 
 
-# What a caller tells of a request beside the conversation. Pure.
-#
-# Every API takes a part of it under a name of its own, and the rest is not sent there: Anthropic
-# and OpenAI take who asks, Mistral takes all of it, Bedrock takes labels for its logs.
+# Every API accepts a part of the request metadata under a name of its own; the rest is not sent:
+# Anthropic and OpenAI accept the user, Mistral all of it, Bedrock labels for its logs.
 
 
 def user_id(call: Call) -> str | None:
-    """Who asks, in a form that only the caller understands: the metadata's ``user_id``."""
+    """Returns the metadata's ``user_id``: an opaque id of the user, chosen by the caller."""
     user = (call.options.metadata or {}).get("user_id")
     return user if isinstance(user, str) and user else None

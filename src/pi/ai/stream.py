@@ -1,8 +1,8 @@
-"""An answer as it arrives: an async iterator of events that never raises.
+"""EventStream: a response as an async iterator of events that never raises.
 
-One task per stream reads from the provider and queues what came; the consumer takes it without a
+One task per stream reads from the provider and queues events; the consumer takes them without a
 task switch per event. Failures are the last event. Cancelling the consumer closes the connection
-and keeps what had arrived.
+and keeps the partial message.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pi.ai.messages import AssistantMessage, Usage
 log = logging.getLogger(__name__)
 
 Flush: TypeAlias = Callable[[], None]
-"""Hands the builder's new events to the consumer."""
+"""Passes the builder's new events to the consumer."""
 
 Answer: TypeAlias = Callable[[MessageBuilder, Flush], Awaitable[None]]
 """Fills the builder until its message is final; may raise ``ProviderError``."""
 
 
 class EventStream:
-    """The events of one answer, and its message.
+    """The events of one response, and its message.
 
-    The request is made when the stream is first iterated or its ``result`` awaited. Whoever stops
-    iterating early calls ``aclose`` (``contextlib.aclosing`` does).
+    The request is sent when the stream is first iterated or its ``result`` awaited. A consumer that
+    stops iterating early calls ``aclose`` (``contextlib.aclosing`` does).
     """
 
     def __init__(self, builder: MessageBuilder, answer: Answer) -> None:
@@ -42,7 +42,7 @@ class EventStream:
         self._task: asyncio.Task[None] | None = None
         self._counted = self._usage = builder.usage
         self._recount = False
-        """Whether something has come since somebody asked what the answer costs."""
+        """Whether anything has arrived since the usage was last computed."""
 
     @property
     def partial(self) -> AssistantMessage:
@@ -51,7 +51,7 @@ class EventStream:
 
     @property
     def usage(self) -> Usage:
-        """What the answer has cost so far; cheap to read for every delta."""
+        """The usage so far; cheap to read for every delta."""
         if self._recount:
             self._recount = False
             if (counted := self._builder.usage) is not self._counted:
@@ -60,7 +60,7 @@ class EventStream:
 
     @property
     def failure(self) -> ProviderError | None:
-        """Why the answer failed, as a typed error."""
+        """The typed error of a failed response."""
         return self._builder.failure
 
     def __aiter__(self) -> EventStream:
@@ -74,13 +74,14 @@ class EventStream:
         return self._ready.popleft()
 
     async def result(self) -> AssistantMessage:
-        """The finished message; with ``stop_reason`` ``error`` or ``aborted`` if it failed."""
+        """Returns the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it
+        failed."""
         while self._builder.final is None:
             await self._wait_for_more()
         return self._builder.final
 
     def abort(self) -> None:
-        """End the answer now: what had arrived is kept, and the last event says ``aborted``."""
+        """Stop now: the partial message is kept, and the last event says ``aborted``."""
         if self._task is None:
             self._builder.abort()
             self._flush()
@@ -108,9 +109,9 @@ class EventStream:
         try:
             await self._answer(self._builder, self._flush)
             if self._builder.final is None:
-                raise BadAnswer("The answer ended without saying so.")
+                raise BadAnswer("The response ended without a final event.")
         except asyncio.CancelledError:
-            self._builder.abort()  # the consumer, who asked for it, re-raises
+            self._builder.abort()  # the consumer re-raises its own cancellation
         except ProviderError as error:
             self._builder.fail(error)
         except Exception as bug:
@@ -119,7 +120,7 @@ class EventStream:
         self._flush()
 
     def _ended(self, _: asyncio.Task[None]) -> None:
-        self._builder.abort()  # a task that is cancelled before its first step never says so
+        self._builder.abort()  # a task that is cancelled before its first step runs no handler
         self._flush()
 
     def _flush(self) -> None:

@@ -1,4 +1,4 @@
-"""How many tokens a conversation has, roughly: four characters make one. Pure."""
+"""Approximate token counts of a conversation: four characters make one token. Pure."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pi.ai.transcript import plain_text
 CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1200
 ROOM_FOR_ERROR = 4096
-"""Tokens that are left free because this is a guess."""
+"""Tokens reserved because the count is approximate."""
 SMALLEST_ANSWER = 1024
 USUAL_ANSWER = 16_384
-"""Of a model whose limit nobody knows."""
+"""Output limit of a model whose limit is unknown."""
 
 
 def conversation_tokens(messages: Sequence[Message]) -> int:
-    """What the provider last counted, plus a guess for what came after.
+    """Returns the provider's last count, plus an estimate of what came after.
 
-    What was counted before a compaction says nothing: then something younger than the answer, the
-    summary, stands before it.
+    A count from before a compaction is not valid: then a younger message, the summary, precedes the
+    response.
     """
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
@@ -45,7 +45,7 @@ def conversation_tokens(messages: Sequence[Message]) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """A guess for one message."""
+    """Returns an estimate for one message."""
     match message:
         case SystemMessage():
             parts = [plain_text(message)]
@@ -60,7 +60,8 @@ def message_tokens(message: Message) -> int:
 
 
 def largest_answer(model: Model, messages: Sequence[Message]) -> int:
-    """The output to ask for: the model's limit, or what is left of its window if that is known."""
+    """Returns the output to request: the model's limit, or the rest of its window if that
+    is known."""
     limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
     if model.context_window <= 0:
         return limit
@@ -69,7 +70,7 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
 
 
 def counted_tokens(message: AssistantMessage) -> int:
-    """The size of the conversation as the provider counted it for this answer; 0 if it did not."""
+    """Returns the conversation size that the provider counted for this response; 0 if unknown."""
     if message.stop_reason in ("error", "aborted"):
         return 0
     usage = message.usage

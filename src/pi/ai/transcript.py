@@ -1,4 +1,4 @@
-"""System messages: the prompt and the tools that a conversation has come to. Pure."""
+"""Folds the system messages of a conversation into a prompt and a tool list. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pi.base.records import Record
 
 
 class Instructions(Record):
-    """What all system messages of a conversation add up to."""
+    """The sum of all system messages of a conversation."""
 
     prompt: str = ""
     tools: tuple[Tool, ...] = ()
 
 
 def conversation(context: Context) -> tuple[Message, ...]:
-    """The messages of ``context``, with its prompt and tools as a leading system message."""
+    """Returns the messages of ``context``, with its prompt and tools as a leading system
+    message."""
     if context.system_prompt is UNSET and context.tools is UNSET:
         return tuple(context.messages)
     leading = SystemMessage(
@@ -31,10 +32,10 @@ def conversation(context: Context) -> tuple[Message, ...]:
 def fold(
     messages: Sequence[Message], *, keep_later: bool
 ) -> tuple[Instructions, tuple[Message, ...]]:
-    """The instructions, and the messages that remain.
+    """Returns the instructions and the remaining messages.
 
-    With ``keep_later`` only the leading system messages are folded into the prompt, and the later
-    ones stay where they are, for wires that can carry them; the tools are always the final set.
+    With ``keep_later`` only the leading system messages are folded into the prompt, and later ones
+    stay in place, for wires that support them; the tools are always the final set.
     """
     system = [message for message in messages if isinstance(message, SystemMessage)]
     tools = final_tools(system)
@@ -46,7 +47,7 @@ def fold(
 
 
 def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
-    """The system messages that a conversation begins with."""
+    """Returns the system messages that a conversation begins with."""
     found: list[SystemMessage] = []
     for message in messages:
         if not isinstance(message, SystemMessage):
@@ -56,7 +57,8 @@ def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
 
 
 def render(system: Iterable[SystemMessage]) -> str:
-    """The prompt: contents, then the sections as all patches left them, parted by blank lines."""
+    """Renders the prompt: contents, then the sections after all patches, separated by blank
+    lines."""
     contents: list[str] = []
     sections: dict[str, str | None] = {}
     for message in system:
@@ -67,14 +69,14 @@ def render(system: Iterable[SystemMessage]) -> str:
 
 
 def plain_text(message: SystemMessage) -> str:
-    """A system message's own content, without its sections."""
+    """Returns a system message's own content, without its sections."""
     if isinstance(message.content, str):
         return message.content
     return "\n\n".join(block.text for block in message.content)
 
 
 def final_tools(system: Iterable[SystemMessage]) -> tuple[Tool, ...]:
-    """The tools that are there after all messages, in the order in which they were added."""
+    """Returns the tools that remain after all messages, in the order of their addition."""
     tools: dict[str, Tool] = {}
     for message in system:
         for removed in message.tools_removed or ():
@@ -85,7 +87,7 @@ def final_tools(system: Iterable[SystemMessage]) -> tuple[Tool, ...]:
 
 
 def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
-    """One message that says what all of them add up to; ``None`` of none."""
+    """Returns one message equivalent to all of them; ``None`` if there are none."""
     if not system:
         return None
     sections: dict[str, str | None] = {}
@@ -101,13 +103,13 @@ def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
     )
 
 
-# System messages in the middle of a conversation, as servers that take such get them. Pure.
+# System messages in the middle of a conversation, for servers that accept them.
 
 
-def told(message: SystemMessage) -> str:
-    """What ``message`` changes in the instructions, said to the model.
+def render_update(message: SystemMessage) -> str:
+    """Renders the changes that ``message`` makes to the instructions, as text for the model.
 
-    A section that is gone cannot be unsaid, so the model is told to disregard it.
+    A removed section was already sent, so the text says that it no longer applies.
     """
     sections = message.sections if isinstance(message.sections, dict) else {}
     gone = (name for name, text in sections.items() if text is None)

@@ -1,7 +1,7 @@
-"""What everything stands on: values, errors, clock, files, processes.
+"""The foundation of all layers: records, errors, clock, files, processes.
 
-A fixed list of modules, held by a test: this folder must not become a drawer. Knows nothing of
-models, agents or screens; imports the standard library and msgspec.
+The list of modules is fixed by a test, so that this package does not collect unrelated helpers. It
+imports only the standard library and msgspec, and nothing about models, agents or screens.
 """
 
 import logging
@@ -10,14 +10,14 @@ import threading
 
 
 def _import_msgspec() -> None:
-    """Have msgspec without ``typing_extensions``, a big module that is often installed.
+    """Import msgspec without ``typing_extensions``, a big module that is often installed.
 
-    What msgspec prefers to take from there is the same in ``typing``, since Python 3.11. Nobody
-    else must miss it meanwhile, so that it is done only before there are threads.
+    Everything msgspec takes from it is also in ``typing`` since Python 3.11. Other imports must not
+    miss the module meanwhile, so this is done only while there is a single thread.
     """
     if "typing_extensions" in sys.modules or threading.active_count() > 1:
         return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # says: there is none
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # None makes its import fail
     try:
         import msgspec  # noqa: F401
     finally:
@@ -26,5 +26,5 @@ def _import_msgspec() -> None:
 
 _import_msgspec()
 
-# What we log is for whoever configures logging; nothing reaches a terminal by itself.
+# The embedding program configures logging; by default nothing reaches a terminal.
 logging.getLogger("pi").addHandler(logging.NullHandler())

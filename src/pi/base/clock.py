@@ -1,4 +1,4 @@
-"""Time as an argument: the only place that asks the operating system for it."""
+"""The clock as a parameter: the only module that reads the system's time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What code that measures, stamps or waits is given."""
+    """The source of time for code that measures, stamps or waits."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970, for timestamps that are stored."""
@@ -23,7 +23,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The system clock."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
@@ -34,8 +34,8 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait ``seconds``, however many: a month does not overflow the timer."""
-        import asyncio  # not at the top: stamping a record must not cost the event loop's import
+        """Wait ``seconds``; a value of a month does not overflow the timer."""
+        import asyncio  # lazy: stamping a record must not cost the import of the event loop
 
         await asyncio.sleep(seconds)
 

@@ -1,15 +1,15 @@
-"""The root of every error that pi raises on purpose.
+"""The root of all errors that pi raises on purpose.
 
-PiError                 something went wrong that a person or a model can act on
-├── FileProblem         a file cannot be read, written or locked            (pi.base.files)
+PiError                 an error that the user or the model can act on
+├── FileAccessError     a file cannot be read, written or locked            (pi.base.files)
 ├── SpawnFailed         a program could not be started                      (pi.base.processes)
 ├── HttpError           an HTTP exchange failed                             (pi.ai.http.errors)
-├── ProviderError       a model could not be asked                          (pi.ai.errors)
-├── ToolFailed          a tool tells the model what went wrong              (pi.agent.tools.tool)
-├── AgentBusy, …        an agent was asked for what it cannot do            (pi.agent.errors)
+├── ProviderError       a request to a model failed                         (pi.ai.errors)
+├── ToolFailed          a tool failed; the message is for the model         (pi.agent.tools.tool)
+├── AgentBusy, …        an agent cannot do that in its current state        (pi.agent.errors)
 └── CompactionFailed    a conversation could not be shortened               (pi.agent.compaction)
 
-Anything else that is raised is a bug: it is shown as one and never swallowed.
+Any other exception is a bug. It is reported as one and never swallowed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _SENTENCE_ENDS = (".", "!", "?", ":", "…", "\n")
 
 
 class PiError(Exception):
-    """A problem told in one line: what happened and where.
+    """An error described in one line: what happened and where.
 
-    ``hint`` says what to do next, in one more sentence, or is empty.
+    ``hint`` is one more sentence that says what to do next, or empty.
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -29,7 +29,7 @@ class PiError(Exception):
         self.hint = hint
 
     def explain(self) -> str:
-        """The message followed by the hint, as sentences: what a person is shown."""
+        """Returns the message and the hint as sentences, for the user."""
         if not self.hint:
             return self.message
         end = "" if self.message.endswith(_SENTENCE_ENDS) else "."

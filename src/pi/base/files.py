@@ -1,7 +1,7 @@
-"""Files that survive crashes and company: bounded reading, atomic replacement, locks.
+"""Safe file access: bounded reading, atomic replacement, locks between processes.
 
-FileProblem             a file cannot be read, written or locked
-└── LockedByAnother     somebody else holds the lock, or has taken it from us
+FileAccessError     a file cannot be read, written or locked
+└── FileLocked      another process holds the lock, or took it over
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PRIVATE = 0o600
-"""The mode of every file in the agent directory, whatever the umask says."""
+"""The mode of every file in the agent directory, independent of the umask."""
 OTHERS_MAY_WRITE = 0o022
 
-MOST_READ = 4 * 1024 * 1024
-"""Bytes of a file that pi reads by itself and that people write: settings, rules, git's files."""
+MAX_READ_BYTES = 4 * 1024 * 1024
+"""Limit for files that users write and pi reads on its own: settings, rules, git's files."""
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
-"""Seconds between two attempts to get a lock: doubled from the first to the longest."""
+FIRST_PAUSE, MAX_PAUSE = 0.005, 0.25
+"""Seconds between two attempts to get a lock; the pause doubles up to the maximum."""
 
 HINTS = {
     errno.EACCES: "Check the permissions of the file and its directory.",
@@ -47,19 +47,19 @@ HINTS = {
 }
 
 
-class FileProblem(PiError):
+class FileAccessError(PiError):
     """A file cannot be read, written or locked."""
 
 
-class LockedByAnother(FileProblem):
-    """Another program holds the lock, or took it over while we were away."""
+class FileLocked(FileAccessError):
+    """Another program holds the lock, or took it over because it was not refreshed in time."""
 
 
 def open_regular(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """Open a regular file for reading; ``OSError`` for a pipe, a socket or a device.
+    """Open a regular file for reading; raises ``OSError`` for a pipe, a socket or a device.
 
-    Those may never end, and opening a pipe would wait for a writer. They can be anywhere: a
-    repository brings links to ``/dev/zero`` along.
+    Reading those may never end, and opening a pipe waits for a writer. A repository can contain
+    links to ``/dev/zero``, so any path may lead to one.
     """
     return open(path, "rb", buffering=buffering, opener=_open_regular)
 
@@ -67,88 +67,92 @@ def open_regular(path: Path, *, buffering: int = -1) -> BinaryIO:
 def _open_regular(path: str, flags: int) -> int:
     fd = os.open(path, flags | _WITHOUT_WAITING)
     mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # whose error is Python's
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a directory raises Python's own error
         return fd
     os.close(fd)
     raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", path)
 
 
-def read_regular(path: Path, *, most: int = MOST_READ) -> bytes:
-    """What a regular file holds; ``OSError`` also if that is more than ``most`` bytes."""
+def read_regular(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes:
+    """Returns the content of a regular file; raises ``OSError`` if it exceeds ``max_bytes``."""
     with open_regular(path, buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         data = b""
-        while size <= most and (piece := file.read(max(size - len(data) + 1, 4096))):
-            data += piece  # a file can grow, and those of /proc say that they are empty
+        while size <= max_bytes and (piece := file.read(max(size - len(data) + 1, 4096))):
+            data += piece  # a file can grow, and files in /proc report a size of 0
             size = max(size, len(data))
-    if size > most:
-        limit = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most} bytes"
+    if size > max_bytes:
+        limit = f"{max_bytes >> 20} MiB" if max_bytes >= 1 << 20 else f"{max_bytes} bytes"
         raise OSError(errno.EFBIG, f"it is larger than {limit}", str(path))
     return data
 
 
-def read_if_exists(path: Path, *, most: int = MOST_READ) -> bytes | None:
-    """What a regular file holds, or None if there is none; ``FileProblem`` if it is too large."""
+def read_if_exists(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes | None:
+    """Returns the content of a regular file, or None if there is none.
+
+    Raises ``FileAccessError`` if the file cannot be read or is too large.
+    """
     try:
-        return read_regular(path, most=most)
+        return read_regular(path, max_bytes=max_bytes)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _problem("read", path, error) from error
+        raise _access_error("read", path, error) from error
 
 
 def expand_home(path: str | Path, *, strict: bool = True) -> Path:
-    """``path`` with ``~`` and ``~user`` replaced.
+    """Returns ``path`` with ``~`` and ``~user`` replaced.
 
-    If there is no such user, ``FileProblem``, or without ``strict`` the path as it is: for what
-    may be missing, or may be no path at all.
+    If there is no such user, raises ``FileAccessError``, or without ``strict`` returns the path
+    unchanged: for text that may not be a path at all.
     """
     if strict and "\0" in str(path):
-        raise FileProblem(f"Cannot use the path {str(path)!r}: it holds a zero byte.")
+        raise FileAccessError(f"Cannot use the path {str(path)!r}: it holds a zero byte.")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
         if not strict:
             return Path(path)
         name = Path(path).parts[0]
-        raise FileProblem(
+        raise FileAccessError(
             f"Cannot use the path {path}: there is no home directory for {name}.",
             hint="Write the whole path.",
         ) from error
 
 
-def may_never_end(path: Path) -> bool:
-    """Whether a pipe, a socket or a device is there: opening or reading it can last for ever."""
+def is_special_file(path: Path) -> bool:
+    """Whether ``path`` is a pipe, a socket or a device: opening or reading it can block for
+    ever."""
     found = _stat(path)
     return found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
 
 
 def private_directory(path: Path) -> Path:
-    """``path`` as a directory; what has to be created, parents too, is for the owner alone."""
+    """Returns ``path`` as a directory; creates missing parts with access for the owner only."""
     try:
         for missing in reversed([p for p in (path, *path.parents) if not p.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise _problem("create the directory", path, error) from error
+        raise _access_error("create the directory", path, error) from error
     if not path.is_dir():
-        raise FileProblem(f"Cannot use {path} as a directory: there is a file of that name.")
+        raise FileAccessError(f"Cannot use {path} as a directory: there is a file of that name.")
     return path
 
 
 def open_private(path: str, flags: int) -> int:
-    """An opener for ``open``: a file that it creates is for the owner alone, whatever the umask."""
+    """Opener for ``open`` that creates files with access for the owner only."""
     return os.open(path, flags, PRIVATE)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None:
-    """Give the file new content in one step: readers and crashes see the old or the new one.
+    """Replace the content of a file atomically: readers and crashes see the old or the new one.
 
     A symbolic link stays a link to the file that is replaced. Other hard links keep the old
-    content: ``write_in_place`` is for those. A new file gets ``mode``, and no other user can open
-    it before that is set. An existing file keeps its mode, its extended attributes and, where we
-    may set it, its owner, but group and others lose the right to write: settings and trust are the
-    owner's to change. With ``mode=None``, for the user's own files, the umask decides on a new file
-    and an existing one keeps its mode as it is.
+    content; use ``write_in_place`` for those. A new file gets ``mode``, and no other user can open
+    it before that is set. An existing file keeps its mode, its extended attributes and, where
+    permitted, its owner, but group and others lose the right to write: only the owner may change
+    settings and trust. With ``mode=None``, for the user's own files, the umask applies to a new
+    file and an existing one keeps its mode unchanged.
     """
     target = Path(os.path.realpath(path))
     # Not named after the target: a name of 255 bytes leaves no room for a suffix.
@@ -156,7 +160,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
     try:
         old = _stat(target)
         if old is not None and not stat.S_ISREG(old.st_mode):
-            raise FileProblem(f"Cannot write {path}: it is not a regular file.")
+            raise FileAccessError(f"Cannot write {path}: it is not a regular file.")
         _write_new(beside, data, old=old, mode=mode)
         if old is not None:
             _copy_attributes(target, beside)
@@ -165,22 +169,23 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
         with suppress(OSError):
             beside.unlink()
         if isinstance(error, OSError):
-            raise _problem("write", path, error) from error
+            raise _access_error("write", path, error) from error
         raise
     _sync_directory(target.parent)
 
 
 def write_in_place(path: Path, data: bytes) -> None:
-    """Give an existing file new content without replacing it: all its hard links see it.
+    """Overwrite an existing file without replacing it, so that all its hard links see the change.
 
-    For files that cannot or must not be replaced. A failure, such as a full disk, puts the old
-    content back; a crash in the middle can leave a mixture of both.
+    For files that cannot or must not be replaced. A failure, such as a full disk, restores the old
+    content; a crash in the middle can leave a mixture of both.
     """
     try:
         with path.open("r+b", buffering=0) as file:
             old = file.read()
             try:
-                # The part behind the old end first: a full disk shows before a byte is lost.
+                # The part beyond the old end first: a full disk fails before old content is
+                # overwritten.
                 _write_at(file.fileno(), data[len(old) :], len(old))
                 _write_at(file.fileno(), data[: len(old)], 0)
                 file.truncate(len(data))
@@ -190,7 +195,7 @@ def write_in_place(path: Path, data: bytes) -> None:
                 _write_at(file.fileno(), old, 0)
                 raise
     except OSError as error:
-        raise _problem("write", path, error) from error
+        raise _access_error("write", path, error) from error
 
 
 def _write_at(fd: int, data: bytes, offset: int) -> None:
@@ -201,8 +206,8 @@ def _write_at(fd: int, data: bytes, offset: int) -> None:
 
 
 def _copy_attributes(source: Path, target: Path) -> None:
-    """Copy extended attributes (access control lists are some of them), where there are any."""
-    if sys.platform != "linux":  # the standard library reaches them on Linux only
+    """Copy extended attributes, which include access control lists."""
+    if sys.platform != "linux":  # the standard library supports them on Linux only
         return
     try:
         names = os.listxattr(source)
@@ -212,14 +217,14 @@ def _copy_attributes(source: Path, target: Path) -> None:
         try:
             os.setxattr(target, name, os.getxattr(source, name))
         except OSError:
-            # The kernel's own (capabilities, labels) are set by the kernel or by root, and it
-            # drops capabilities with every write anyway.
+            # The kernel's own attributes (capabilities, labels) can be set by the kernel or root
+            # only, and every write drops capabilities anyway.
             if not name.startswith(("security.", "trusted.")):
                 raise
 
 
 def _write_new(path: Path, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:
-    """Write a new file that reaches the disk with the mode and owner it is to have."""
+    """Write a new file and sync it with its final mode and owner."""
     private = old is not None or mode is not None
     final = mode
     if old is not None:
@@ -248,12 +253,12 @@ def _keep_owner(fd: int, old: os.stat_result) -> None:
     try:
         os.fchown(fd, old.st_uid, old.st_gid)
     except OSError:
-        with suppress(OSError):  # only root gives files away, but a group of ours can be kept
+        with suppress(OSError):  # only root can change the owner, but the group can be kept
             os.fchown(fd, -1, old.st_gid)
 
 
 def _sync_directory(path: Path) -> None:
-    """Make a rename survive a power cut, where directories can be synced."""
+    """Sync a directory, so that a rename survives a power cut; ignored where unsupported."""
     with suppress(OSError):
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -263,7 +268,7 @@ def _sync_directory(path: Path) -> None:
 
 
 class _Lock(abc.ABC):
-    """Waiting for a turn, with ``with`` (blocks the thread) or ``async with``."""
+    """Base of the locks: waits for the lock with ``with`` (blocks the thread) or ``async with``."""
 
     def __init__(self, *, wait: float, clock: Clock) -> None:
         self._wait = wait
@@ -293,23 +298,22 @@ class _Lock(abc.ABC):
 
     @abc.abstractmethod
     def _take(self) -> bool:
-        """Try once; False if another has it."""
+        """Try once to take the lock; returns False if another process has it."""
 
     @abc.abstractmethod
     def _release(self) -> None:
-        """Give back what ``_take`` took."""
+        """Release what ``_take`` took."""
 
     @abc.abstractmethod
-    def _busy(self) -> LockedByAnother:
-        """Who is in the way, told after the last try."""
+    def _busy(self) -> FileLocked:
+        """Returns the error to raise after the last attempt."""
 
 
 class FileLock(_Lock):
-    """Turns at something that only pi touches, held through the operating system.
+    """A lock of the operating system on a file of its own, used by pi only.
 
-    ``path`` is a file that exists for this lock; it is created if need be and stays behind. The
-    lock ends with its holder, however it ends. Without ``wait`` a lock that is taken raises
-    ``LockedByAnother`` at once.
+    ``path`` is created if missing and is not removed. The lock ends with its holder, also after a
+    crash. Without ``wait``, a lock that is taken raises ``FileLocked`` at once.
     """
 
     def __init__(self, path: Path, *, wait: float = 0.0, clock: Clock | None = None) -> None:
@@ -321,29 +325,29 @@ class FileLock(_Lock):
         try:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE)
         except OSError as error:
-            raise _problem("create the lock", self._path, error) from error
+            raise _access_error("create the lock", self._path, error) from error
         try:
             _lock_now(fd)
         except OSError as error:
             os.close(fd)
             if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
                 return False
-            raise _problem("lock", self._path, error) from error
+            raise _access_error("lock", self._path, error) from error
         self._fd = fd
         return True
 
     def _release(self) -> None:
-        os.close(self._fd)  # which unlocks
+        os.close(self._fd)  # closing releases the lock
 
-    def _busy(self) -> LockedByAnother:
-        return LockedByAnother(
+    def _busy(self) -> FileLocked:
+        return FileLocked(
             f"{self._path} is locked by another program.", hint="Close that one or wait for it."
         )
 
 
 def _lock_now(fd: int) -> None:
-    """Lock an open file for us alone; OSError if another has it."""
-    # Neither module exists on the other system.
+    """Take an exclusive lock on an open file; raises OSError if another process has it."""
+    # Each module exists on one of the systems only.
     if sys.platform == "win32":
         import msvcrt
 
@@ -351,18 +355,18 @@ def _lock_now(fd: int) -> None:
     else:
         import fcntl
 
-        # Not lockf: its locks do not keep out the same process, and end when any
-        # descriptor of the file is closed.
+        # Not lockf: its locks do not exclude the same process, and end when any descriptor of the
+        # file is closed.
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class DirectoryLock(_Lock):
-    """Turns at a file that the original pi writes too, as its library proper-lockfile does it.
+    """A lock that is compatible with proper-lockfile, which the original pi uses.
 
-    The lock is a directory ``<file>.lock`` beside the real file. Its time of change says that
-    the holder lives: ``async with`` refreshes it every ``stale / 2`` seconds; ``with`` does not,
-    so use that for work of a moment. A lock that is older than ``stale`` seconds is taken over.
-    ``wait`` is longer than ``stale``, so that a holder that crashed is never in the way for good.
+    The lock is a directory ``<file>.lock`` beside the real file. Its modification time shows that
+    the holder is alive: ``async with`` refreshes it every ``stale / 2`` seconds; ``with`` does not,
+    so use that for short work only. A lock older than ``stale`` seconds is taken over. ``wait`` is
+    longer than ``stale``, so that a crashed holder never blocks for good.
     """
 
     def __init__(
@@ -381,15 +385,15 @@ class DirectoryLock(_Lock):
         self._refreshing: asyncio.Task[None] | None = None
 
     def check(self) -> None:
-        """Raise ``LockedByAnother`` if the lock was lost: ask before you write after a pause."""
+        """Raise ``FileLocked`` if the lock was lost; call it before writing after a pause."""
         if self._mine is None or self._on_disk() != self._mine:
-            raise LockedByAnother(
+            raise FileLocked(
                 f"The lock {self._lock} was lost: it was not refreshed in time or was removed.",
                 hint="Try again.",
             )
 
     async def __aenter__(self) -> Self:
-        # Not at the top: reading a settings file must not cost the event loop's import.
+        # Lazy: reading a settings file must not cost the import of the event loop.
         import asyncio
 
         await super().__aenter__()
@@ -409,8 +413,8 @@ class DirectoryLock(_Lock):
         while True:
             await self._clock.sleep(self._stale / 2)
             if self._on_disk() != self._mine:
-                return  # taken over: not ours to touch, and check() says so
-            with suppress(OSError):  # the next turn may have more luck
+                return  # taken over by another process; check() reports it
+            with suppress(OSError):  # the next refresh may succeed
                 self._stamp()
 
     def _take(self) -> bool:
@@ -420,31 +424,31 @@ class DirectoryLock(_Lock):
         except FileExistsError:
             return self._take_over()
         except OSError as error:
-            raise _problem("lock", self._file, error) from error
+            raise _access_error("lock", self._file, error) from error
         return True
 
     def _take_over(self) -> bool:
-        """Replace a lock whose holder no longer lives.
+        """Replace a lock whose holder is no longer alive.
 
-        Looking and removing cannot be one step, so nothing else happens between them.
+        Checking and removing cannot be atomic, so nothing else happens between them.
         """
         found = _stat(self._lock)
         if found is None:
             return False
         age = self._age_of(found)
-        # Of the lock that was looked at: the next one may be there by now, and is fresh.
+        # Compare with the lock that was checked: a new, fresh one may have replaced it by now.
         is_lock = stat.S_ISDIR(found.st_mode)
         if is_lock and age <= self._stale:
             return False
         try:
             if is_lock:
                 self._lock.rmdir()
-            else:  # a damaged lock: nobody holds a file
+            else:  # damaged: a file instead of a directory has no holder
                 self._lock.replace(f"{self._lock}.damaged")
         except FileNotFoundError:
-            return False  # somebody else was faster
+            return False  # another process was faster
         except OSError as error:
-            raise _problem("take over the stale lock", self._lock, error) from error
+            raise _access_error("take over the stale lock", self._lock, error) from error
         log.info("removed %s, which was %.0f seconds old", self._lock, age)
         return self._take()
 
@@ -456,10 +460,10 @@ class DirectoryLock(_Lock):
         with suppress(OSError):
             self._lock.rmdir()
 
-    def _busy(self) -> LockedByAnother:
+    def _busy(self) -> FileLocked:
         found = _stat(self._lock)
         age = self._age_of(found) if found else 0.0
-        return LockedByAnother(
+        return FileLocked(
             f"{self._file} is locked by another program: {self._lock} was refreshed "
             f"{max(age, 0.0):.1f} seconds ago.",
             hint="Try again when that one has finished; if none runs, remove that directory.",
@@ -471,7 +475,7 @@ class DirectoryLock(_Lock):
         self._mine = self._on_disk()
 
     def _on_disk(self) -> tuple[int, int] | None:
-        """What tells one holder's lock from the next one's."""
+        """Returns what identifies one holder's lock: inode and time."""
         found = _stat(self._lock)
         return (found.st_ino, found.st_mtime_ns) if found else None
 
@@ -480,12 +484,12 @@ class DirectoryLock(_Lock):
 
 
 def _pauses(wait: float) -> Iterator[float]:
-    """Pauses that grow and together last ``wait`` seconds."""
+    """Yields growing pauses that add up to ``wait`` seconds."""
     pause = FIRST_PAUSE
     while wait > 0:
         yield min(pause, wait)
         wait -= pause
-        pause = min(pause * 2, LONGEST_PAUSE)
+        pause = min(pause * 2, MAX_PAUSE)
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -495,7 +499,7 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _problem(doing: str, path: Path, error: OSError) -> FileProblem:
-    return FileProblem(
+def _access_error(doing: str, path: Path, error: OSError) -> FileAccessError:
+    return FileAccessError(
         f"Cannot {doing} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
     )

@@ -1,6 +1,6 @@
-"""Finds what somebody means by a few typed letters, and ranks the best first.
+"""Fuzzy matching: finds candidates by a few typed letters and ranks the best first.
 
-Letters of the query must appear in order, ignoring case. Words, runs and beginnings weigh more.
+Letters of the query must appear in order, ignoring case. Words, runs and beginnings score more.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 _MATCH = 16
 _RUN = 16
-"""For a letter right after the one before; a word typed out beats initials."""
+"""For a letter directly after the previous one; a word typed out beats initials."""
 _WORD_START = 10
 _HUMP = 8
 _SAME_CASE = 2
-"""Only for capitals: who types one means it."""
+"""For capitals only: lower case in a query matches both cases."""
 _GAP = 1
 _LEAD_MOST = 6
-"""The most that a late start costs: the last part of a long path is worth finding."""
+"""The maximum penalty for a late start: the last part of a long path is worth finding."""
 _PREFIX = 20
 _EXACT = 60
 _RESPELT = 24
@@ -36,23 +36,23 @@ _IGNORABLE = str.maketrans("", "", "-_.:")
 _LETTERS_AND_DIGITS = r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)"
 
 
-class Match(Record):
-    """How well a query fits a text, and which characters of the text it hit."""
+class FuzzyMatch(Record):
+    """The score of a query for a text, and the matched positions."""
 
     score: int
     positions: tuple[int, ...]
 
 
 class _Spelling(Record):
-    """One way to look for a word of the query."""
+    """One spelling of a word of the query to search for."""
 
     letters: str
     """As typed."""
     folded: str
     word_start: re.Pattern[str]
-    """Finds it as a run at the start of a word."""
+    """Matches the spelling as a run at the start of a word."""
     subsequence: re.Pattern[str]
-    """Tells whether it appears at all; most candidates fail this test."""
+    """Tests whether the spelling appears at all; most candidates fail this test."""
     cost: int
 
 
@@ -65,57 +65,57 @@ _Hit: TypeAlias = tuple[int, Iterable[int]]
 """A score and the positions that earned it."""
 
 _Path: TypeAlias = tuple[int, int, "_Path | None"]
-"""A way to match up to one letter: the score, the position of the letter, the way before it."""
+"""A partial match: the score, the position of the last letter, the path before it."""
 
 
-def fuzzy_match(query: str, text: str) -> Match | None:
-    """How ``query`` fits ``text``, or nothing if one of its words does not appear.
+def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
+    """Returns how ``query`` matches ``text``, or None if one of its words does not appear.
 
-    An empty query fits everything, with a score of zero.
+    An empty query matches everything, with a score of zero.
     """
     parsed = _parse(query)
     if not parsed.words:
-        return Match(score=0, positions=())
+        return FuzzyMatch(score=0, positions=())
     hit = _find(parsed, text)
-    return Match(score=hit[0], positions=tuple(sorted(hit[1]))) if hit else None
+    return FuzzyMatch(score=hit[0], positions=tuple(sorted(hit[1]))) if hit else None
 
 
 def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> list[T]:
-    """The items whose ``key`` fits the query, best first; equals keep their order.
+    """Returns the items whose ``key`` matches the query, best first; ties keep their order.
 
-    An empty query keeps everything as it is.
+    An empty query returns all items in their order.
     """
     parsed = _parse(query)
     if not parsed.words:
         return list(items)
     scored = [(hit[0], item) for item in items if (hit := _find(parsed, key(item)))]
-    scored.sort(key=itemgetter(0), reverse=True)  # reversed, equals still keep their order
+    scored.sort(key=itemgetter(0), reverse=True)  # stable also when reversed
     return [item for _, item in scored]
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """What to ask somebody who has mistyped one of ``candidates``; empty if none is close."""
+    """Returns a "did you mean" question for a mistyped word; empty if no candidate is close."""
     like = nearest(word, candidates)
     return f"Did you mean {like}?" if like else ""
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that ``word`` is most likely a slip of, or nothing if none is close.
+    """Returns the candidate closest to ``word``, or None if none is close.
 
-    Close means one slip (a letter too many, missing, wrong or swapped with the next) for every
-    three letters, and never more than three. Of equally close ones, the same letters in another
-    order win, then the first.
+    Close means one typing error (a letter too many, missing, wrong or swapped with the next) for
+    every three letters, and never more than three. Among equally close ones, the same letters in
+    another order win, then the first.
     """
     folded = _fold(word)
     letters = sorted(folded)
     best, fewest, reordered = None, min(len(word) // 3, 3), False
     for candidate in candidates:
-        slips = _slips(folded, _fold(candidate), fewest)
-        if slips is None:
+        distance = _slips(folded, _fold(candidate), fewest)
+        if distance is None:
             continue
         same = sorted(_fold(candidate)) == letters
-        if best is None or slips < fewest or same > reordered:
-            best, fewest, reordered = candidate, slips, same
+        if best is None or distance < fewest or same > reordered:
+            best, fewest, reordered = candidate, distance, same
     return best
 
 
@@ -126,7 +126,7 @@ def _parse(query: str) -> _Query:
 
 
 def _spellings(word: str) -> tuple[_Spelling, ...]:
-    """The word as typed, then without separators, then with letters and digits swapped.
+    """Yields the word as typed, then without separators, then with letters and digits swapped.
 
     ``4.6`` finds ``opus-4-6`` by the second, ``46opus`` by the third.
     """
@@ -153,15 +153,15 @@ def _spelling(letters: str, cost: int) -> _Spelling:
 
 
 def _fold(text: str) -> str:
-    """Lower case of the same length, so that positions stay true."""
+    """Returns ``text`` in lower case with the same length, so that positions stay valid."""
     folded = text.lower()
     if len(folded) == len(text):
         return folded
-    return "".join(letter.lower()[0] for letter in text)  # İ becomes two characters otherwise
+    return "".join(letter.lower()[0] for letter in text)  # İ would become two characters
 
 
 def _find(query: _Query, text: str) -> _Hit | None:
-    """The whole query in a text, or nothing if one of its words is missing."""
+    """Matches the whole query; returns None if one of its words is missing."""
     folded = _fold(text)
     fitting: list[tuple[_Spelling, int]] = []
     for spellings in query.words:  # all words first: placing one takes far longer than this test
@@ -186,9 +186,9 @@ def _find(query: _Query, text: str) -> _Hit | None:
 
 
 def _run(spelling: _Spelling, text: str, folded: str, first: int) -> _Hit:
-    """The spelling in one piece: at the start of a word if possible, else where it comes first.
+    """Finds the spelling as one run: at the start of a word if possible, else the first one.
 
-    Scattered letters could sometimes score more, but people mean what they see in one piece.
+    Scattered letters could sometimes score more, but users mean what they see in one piece.
     """
     at_word = spelling.word_start.search(folded)
     start = at_word.start() if at_word else first
@@ -200,7 +200,7 @@ def _run(spelling: _Spelling, text: str, folded: str, first: int) -> _Hit:
 
 
 def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
-    """The best of all ways to find the letters of the spelling in their order."""
+    """Returns the best way to find the letters of the spelling in their order."""
     paths: list[_Path] = []
     for typed, letter in zip(spelling.letters, spelling.folded, strict=True):
         start = paths[0][1] + 1 if paths else 0
@@ -209,12 +209,12 @@ def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
             for position in _positions_of(letter, folded, start)
         ]
         paths = _extended(paths, places) if paths else _begun(places)
-    best = max(paths, key=itemgetter(0))  # of equals the first, which ends leftmost
+    best = max(paths, key=itemgetter(0))  # of ties the first, which ends leftmost
     return best[0], _walked(best)
 
 
 def _worth(text: str, position: int, typed: str, letter: str) -> int:
-    """What hitting this character is worth by itself; ``letter`` is what it is in lower case."""
+    """Returns the score of this character alone; ``letter`` is its lower case."""
     worth = _MATCH
     is_capital = text[position] != letter
     if position == 0 or text[position - 1] in _SEPARATORS:
@@ -238,10 +238,10 @@ def _begun(places: list[tuple[int, int]]) -> list[_Path]:
 
 
 def _extended(paths: list[_Path], places: list[tuple[int, int]]) -> list[_Path]:
-    """A path to each of the places, going on from the best of the paths that end before it.
+    """Extends the best preceding path to each of the places.
 
-    Both lists are in the order of the text, so one walk over them is enough: a gap costs the same
-    for every step, hence the best path before one place stays best until a better one comes by.
+    Both lists are in the order of the text, so one pass is enough: a gap costs the same for every
+    step, hence the best path before one place stays best until a better one appears.
     """
     extended: list[_Path] = []
     best = last = paths[0]
@@ -266,7 +266,7 @@ def _walked(path: _Path | None) -> Iterator[int]:
 
 
 def _slips(word: str, other: str, allowed: int) -> int | None:
-    """The number of slips between two words, or nothing if there are more than allowed."""
+    """Returns the number of typing errors between two words, or None if above ``allowed``."""
     if abs(len(word) - len(other)) > allowed:
         return None
     two_before: list[int] = []
@@ -274,11 +274,11 @@ def _slips(word: str, other: str, allowed: int) -> int | None:
     row = list(range(len(other) + 1))
     for i, letter in enumerate(word, 1):
         two_before, before, row = before, row, [i]
-        for j, wanted in enumerate(other, 1):
-            slips = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and word[i - 2] == wanted and letter == other[j - 2]:
-                slips = min(slips, two_before[j - 2] + 1)
-            row.append(slips)
+        for j, expected in enumerate(other, 1):
+            distance = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != expected))
+            if i > 1 and j > 1 and word[i - 2] == expected and letter == other[j - 2]:
+                distance = min(distance, two_before[j - 2] + 1)
+            row.append(distance)
         if min(row) > allowed:
             return None
     return row[-1] if row[-1] <= allowed else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 
 RandomBytes = Callable[[int], bytes]
-"""Gives that many unpredictable bytes; ``os.urandom`` outside of tests."""
+"""Returns that many unpredictable bytes; ``os.urandom`` outside of tests."""
 
 
 def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
-    """A UUID version 7 (RFC 9562): starts with the time, so that ids sort by age."""
+    """Returns a UUID version 7 (RFC 9562): it starts with the time, so that ids sort by age."""
     noise = int.from_bytes(random_bytes(10), "big")
     value = (now_ms & 0xFFFF_FFFF_FFFF) << 80
     value |= 0x7 << 76 | (noise >> 62 & 0xFFF) << 64
@@ -19,7 +19,8 @@ def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
 
 
 def short_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Eight hex digits that are not in ``taken``; a long random id if that keeps failing."""
+    """Returns eight hex digits that are not in ``taken``; a long random id if that keeps
+    failing."""
     for _ in range(100):
         candidate = random_bytes(4).hex()
         if candidate not in taken:

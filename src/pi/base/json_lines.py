@@ -15,18 +15,18 @@ from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 _EXCERPT = 60
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = re.compile(
-    # First of all an array or object without another one inside: it is decoded in one go.
+    # First alternative: an array or object without a nested one, decoded in one go.
     rb'[ \t\r\n]*+([\[{][^\[\]{}"]*+(?:%b[^\[\]{}"]*+)*+[\]}]|[\[\]{}:,]|%b|[^\[\]{}:,"\s]++)'
     % (_STRING, _STRING),
     re.DOTALL,
 )
-"""Possessive, so that no text makes it look at a character more than twice."""
+"""Possessive, so that each character is read at most twice whatever the input."""
 
 
 class BadLine(ValueError):
-    """A line that is no JSON value: why, and how it begins.
+    """A line that is not a JSON value: the reason and its beginning.
 
-    Who reads the lines knows which file or peer they come from, and tells the user.
+    The reader of the lines knows their file or peer and reports it to the user.
     """
 
     def __init__(self, reason: str, line: bytes) -> None:
@@ -36,10 +36,10 @@ class BadLine(ValueError):
 
 
 class LineSplitter:
-    """Cuts a stream of bytes, arriving in chunks of any size, into lines.
+    """Splits a stream of bytes, arriving in chunks of any size, into lines.
 
-    ``limit`` is the largest number of bytes that a line may have. A longer one is reported as soon
-    as it is too long, and the rest of it is dropped without being kept in memory.
+    A line longer than ``limit`` bytes is reported as soon as it is too long, and the rest of it is
+    dropped without being kept in memory.
     """
 
     def __init__(self, *, limit: int | None = None) -> None:
@@ -48,7 +48,8 @@ class LineSplitter:
         self._dropping = False
 
     def feed(self, chunk: bytes) -> list[bytes | BadLine]:
-        """The lines that ``chunk`` completes, without LF, and a ``BadLine`` for each too long."""
+        """Returns the lines that ``chunk`` completes, without LF, and a ``BadLine`` for each too
+        long."""
         found: list[bytes | BadLine] = []
         *endings, beginning = chunk.split(b"\n")
         for ending in endings:
@@ -60,7 +61,7 @@ class LineSplitter:
         return found
 
     def finish(self) -> bytes:
-        """The bytes after the last LF, once no more come; empty if there are none."""
+        """Returns the bytes after the last LF at the end of the stream; empty if there are none."""
         self._dropping = False
         return self._release()
 
@@ -80,50 +81,50 @@ class LineSplitter:
 
 
 def encode_line(value: object) -> bytes:
-    """``value`` as one line of JSON, with its LF.
+    """Returns ``value`` as one line of JSON, with its LF.
 
     NaN and infinities become null, lone surrogates U+FFFD. Raises ``TypeError`` for a value that
-    JSON cannot say.
+    JSON cannot represent.
     """
     try:
         encoded = msgspec.json.encode(value)
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(value, enc_hook=_plain_raw)
         encoded = msgspec.json.encode(replace_surrogates(plain))
-    # Only a msgspec.Raw can bring an LF along, and in JSON that is always blank space.
+    # Only a msgspec.Raw can contain an LF, and in JSON that is always white space.
     return encoded.replace(b"\n", b" ") + b"\n"
 
 
 def decode_line(line: bytes) -> object:
-    """The JSON value of ``line``; raises ``BadLine`` if it holds none.
+    """Returns the JSON value of ``line``; raises ``BadLine`` if it is invalid.
 
     An escaped lone surrogate, which JavaScript writes, is read as U+FFFD.
     """
     try:
         return _decode(line)
-    except msgspec.DecodeError as problem:
-        raise BadLine(f"The line is not valid JSON ({problem})", line) from problem
-    except UnicodeDecodeError as problem:
-        raise BadLine("The line is not valid UTF-8", line) from problem
-    except RecursionError as problem:
-        raise BadLine("The line is nested too deeply", line) from problem
+    except msgspec.DecodeError as error:
+        raise BadLine(f"The line is not valid JSON ({error})", line) from error
+    except UnicodeDecodeError as error:
+        raise BadLine("The line is not valid UTF-8", line) from error
+    except RecursionError as error:
+        raise BadLine("The line is nested too deeply", line) from error
 
 
 def decode_deep_line(line: bytes) -> object:
-    """The same, however deeply the value is nested; takes about ten times as long.
+    """Like ``decode_line`` for any nesting depth; takes about ten times as long.
 
-    The tree of a session nests once per entry. Do not compare, print or copy the value as a
-    whole: Python does that by recursion.
+    The tree of a session nests once per entry. Do not compare, print or copy the value as a whole:
+    Python does that by recursion.
     """
     try:
         return decode_line(line)
-    except BadLine as problem:
-        if not isinstance(problem.__cause__, RecursionError):
+    except BadLine as error:
+        if not isinstance(error.__cause__, RecursionError):
             raise
     try:
         return _decode_deep(line)
-    except ValueError as problem:  # of a token, or of their order
-        raise BadLine(f"The line is not valid JSON ({problem})", line) from problem
+    except ValueError as error:  # an invalid token, or tokens in the wrong order
+        raise BadLine(f"The line is not valid JSON ({error})", line) from error
 
 
 def _decode_deep(line: bytes) -> object:
@@ -139,19 +140,19 @@ def _decode_deep(line: bytes) -> object:
 
 
 class _DeepValue:
-    """A JSON value that is put together from its tokens."""
+    """Builds a JSON value from its tokens."""
 
     def __init__(self) -> None:
         self._whole: list[Any] = []
         self._open: list[list[Any] | dict[str, Any]] = [self._whole]
-        """Arrays and objects that have not ended, innermost last."""
+        """Open arrays and objects, innermost last."""
         self._keys: list[str] = []
-        """Those whose values have not ended."""
+        """The keys whose values have not ended."""
         self._expected = "value"
-        """``item`` and ``member`` are the first of a container, which may also end instead."""
+        """The expected token; ``item`` and ``member`` also allow the end of the container."""
 
     def take(self, token: bytes) -> bool:
-        """Whether the next token may stand where it does."""
+        """Adds the next token; returns False if it is not allowed here."""
         match self._expected, token:
             case (("item" | "member" | "separator"), (b"]" | b"}")):
                 return self._close(token)
@@ -169,7 +170,7 @@ class _DeepValue:
         return True
 
     def result(self) -> object:
-        """The value; ``ValueError`` if it is not complete."""
+        """Returns the value; raises ``ValueError`` if it is not complete."""
         if len(self._open) > 1 or not self._whole:
             raise ValueError("input ends too early")
         return self._whole[0]
@@ -203,6 +204,6 @@ def _decode(line: bytes) -> object:
 
 
 def _plain_raw(value: object) -> object:
-    if isinstance(value, msgspec.Raw):  # JSON already, which only the encoder itself takes as it is
+    if isinstance(value, msgspec.Raw):  # already JSON, which only the encoder itself accepts
         return msgspec.json.decode(value)
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")

@@ -1,8 +1,8 @@
-"""Pictures opened with Pillow, within limits of memory.
+"""Opens pictures with Pillow within memory limits.
 
-A file of 20 kB can unpack to gigabytes. Whoever decodes a picture opens it here, which refuses too
-many pixels, and decodes it inside ``ONE_AT_A_TIME``. Large pictures are reduced in tiles, so that
-no second copy of all pixels is made.
+A file of 20 kB can unpack to gigabytes. All decoders open pictures here, where too many pixels are
+refused, and decode them inside ``ONE_AT_A_TIME``. Large pictures are reduced in tiles, so that no
+second copy of all pixels is made.
 """
 
 from __future__ import annotations
@@ -15,43 +15,46 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = 52_000_000
-"""Pixels of a picture that is decoded, at four bytes each: enough for phones with 50 megapixels."""
+MAX_PIXELS = 52_000_000
+"""Maximum size of a decoded picture, at four bytes per pixel: enough for 50 megapixel phones."""
 ONE_AT_A_TIME = Lock()
-"""Held while a picture is decoded: tools read several files side by side."""
+"""Held while a picture is decoded: tools read several files concurrently."""
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
-"""What Pillow raises for bytes that are no picture, or a damaged one."""
+"""What Pillow raises for damaged pictures and for bytes that are not a picture."""
 LARGE = 16_000_000
-"""Pixels from which on a picture is reduced before anything else happens to it."""
+"""Pixels above which a picture is reduced before anything else."""
 _TILE = 1024
-"""Pixels across and down that are converted at once, about."""
+"""Approximate edge length of a tile that is converted at once."""
 _PLAIN = ("L", "RGB", "RGBA")
 
 
 class TooManyPixels(OSError):
-    """A picture that would take too much memory; ``size`` is what it says of itself."""
+    """A picture would take too much memory; ``size`` is from its header."""
 
     def __init__(self, size: tuple[int, int]) -> None:
-        super().__init__(f"{size[0]}x{size[1]} pixels exceed the limit of {MOST_PIXELS:,} pixels")
+        super().__init__(f"{size[0]}x{size[1]} pixels exceed the limit of {MAX_PIXELS:,} pixels")
         self.size = size
 
 
 def open_picture(data: bytes) -> Image:
-    """A picture of which only the head is read; ``TooManyPixels``, or one of ``UNREADABLE``."""
-    # Pillow takes 20 ms to import, and most sessions never see a picture.
+    """Opens a picture and reads its header only.
+
+    Raises ``TooManyPixels`` or one of ``UNREADABLE``.
+    """
+    # Lazy: Pillow takes 20 ms to import, and most sessions never see a picture.
     from PIL import Image as Pillow
 
-    Pillow.MAX_IMAGE_PIXELS = None  # else it prints a warning; the limit is below
+    Pillow.MAX_IMAGE_PIXELS = None  # disables Pillow's warning; the limit is below
     picture = Pillow.open(io.BytesIO(data))
-    if picture.width * picture.height > MOST_PIXELS:
+    if picture.width * picture.height > MAX_PIXELS:
         raise TooManyPixels(picture.size)
     return picture
 
 
 def shrunk(picture: Image, size: tuple[int, int]) -> Image:
-    """A large picture decoded and reduced by whole factors, to no less than ``size``.
+    """Returns a large picture decoded and reduced by whole factors, to no less than ``size``.
 
-    Its own pixels are given up; a picture that is not large is returned as it is.
+    Its own pixels are released; a picture that is not large is returned unchanged.
     """
     if picture.width * picture.height <= LARGE:
         return picture
@@ -67,7 +70,7 @@ def shrunk(picture: Image, size: tuple[int, int]) -> Image:
 
 
 def _reduced(picture: Image, across: int, down: int) -> Image:
-    """As ``Image.reduce``, which would convert, and thereby copy, the whole picture first."""
+    """Like ``Image.reduce``, which would convert, and thereby copy, the whole picture first."""
     from PIL import Image as Pillow
 
     width, height = picture.size

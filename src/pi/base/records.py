@@ -1,4 +1,4 @@
-"""Immutable values: everything the program saves, sends or compares."""
+"""Immutable records: everything the program saves, sends or compares."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec import UNSET, Meta, StructMeta, UnsetType, field
 __all__ = ["UNREADABLE", "UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
 
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What decoding raises for bytes or text that is no JSON, or not the record that it should be.
+"""What decoding raises for invalid JSON, or for JSON that does not fit the record.
 
-A ``ValidationError`` is a ``DecodeError``. The others: what is not UTF-8, nesting without end.
+A ``ValidationError`` is a ``DecodeError``. The others: invalid UTF-8, and nesting that is too deep.
 """
 
 
@@ -28,7 +28,7 @@ class _RecordType(StructMeta):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Record(msgspec.Struct, frozen=True, kw_only=True, metaclass=_RecordType):
-    """A value with fields and no behaviour beyond questions about itself.
+    """A frozen value; its methods only derive values from its fields.
 
     A field that may be absent on the wire is ``T | UnsetType = UNSET``.
     """
@@ -38,5 +38,5 @@ R = TypeVar("R", bound=Record)
 
 
 def replace(record: R, **changes: Any) -> R:
-    """A copy of ``record`` with some fields changed."""
+    """Returns a copy of ``record`` with some fields changed."""
     return msgspec.structs.replace(record, **changes)

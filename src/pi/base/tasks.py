@@ -1,4 +1,4 @@
-"""Structured concurrency: every task belongs to a scope, and no scope leaves one behind."""
+"""Structured concurrency: every task belongs to a scope and ends with it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 ReportFailure = Callable[[str, BaseException], None]
-"""Told the name of a background task that failed, and why."""
+"""Called with the name of a background task that failed, and the exception."""
 
 
 class TaskScope:
-    """Background work that ends with its owner.
+    """Background tasks that end with their owner.
 
-    Tasks may come and go while the scope is open. A task that fails is reported and does not
-    touch its siblings. Leaving the scope cancels what still runs and waits until it has stopped,
-    at most ``grace`` seconds: a task that refuses to stop is reported and given up.
+    Tasks may start and end while the scope is open. A task that fails is reported and does not
+    affect the others. Leaving the scope cancels the running tasks and waits until they have
+    stopped, at most ``grace`` seconds: a task that does not stop is reported and abandoned.
     """
 
     def __init__(self, *, report: ReportFailure | None = None, grace: float = 5.0) -> None:
@@ -32,7 +32,7 @@ class TaskScope:
         self._closed = False
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Run ``work`` in the background until it ends or the scope does."""
+        """Run ``work`` in the background until it ends or the scope is closed."""
         if self._closed:
             work.close()
             raise RuntimeError(f"the scope is closed, {name!r} cannot start")
@@ -45,13 +45,13 @@ class TaskScope:
         return len(self._tasks)
 
     async def settle(self, seconds: float) -> None:
-        """Wait until everything has ended by itself, but not longer than that."""
+        """Wait until all tasks have ended by themselves, for at most ``seconds``."""
         others = {task for task in self._tasks if task is not asyncio.current_task()}
         if others:
             await asyncio.wait(others, timeout=seconds)
 
     async def close(self) -> None:
-        """Cancel what runs and wait for it; afterwards nothing can be started."""
+        """Cancel the running tasks and wait for them; afterwards nothing can be started."""
         self._closed = True
         caller = asyncio.current_task()
         others = {task for task in self._tasks if task is not caller}
@@ -78,19 +78,19 @@ class TaskScope:
             self._report(task.get_name(), error)
 
 
-class Signal:
-    """Has everybody who waits look again, and again."""
+class Notifier:
+    """Wakes all current waiters; reusable."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
 
-    def tell(self) -> None:
-        """Wake all that wait now; who waits later waits for the next time."""
+    def notify(self) -> None:
+        """Wake all current waiters; later ones wait for the next call."""
         self._next.set()
         self._next = asyncio.Event()
 
     async def wait(self) -> None:
-        """Until somebody tells."""
+        """Wait for the next ``notify``."""
         await self._next.wait()
 
 
@@ -106,7 +106,7 @@ async def stop_tasks(
     return frozenset(stubborn)
 
 
-async def finish_although_cancelled(work: Awaitable[T]) -> T:
+async def finish_despite_cancel(work: Awaitable[T]) -> T:
     """Wait for ``work`` to its end even if the caller is cancelled meanwhile.
 
     The cancellation is raised afterwards: a half-done save is worse than a late Escape.
@@ -123,15 +123,15 @@ async def finish_although_cancelled(work: Awaitable[T]) -> T:
         except Exception:
             break  # raised again by result(), with its own traceback
     if cancelled is not None:
-        # Retrieve a failure of the work, which the cancellation outranks.
+        # Retrieve a failure of the work, so that asyncio does not warn; the cancellation is raised.
         if not task.cancelled() and (error := task.exception()):
             log.warning("failed while being cancelled: %r", error)
         raise cancelled
     return task.result()
 
 
-async def awaited(given: Awaitable[T] | T) -> T:
-    """What a function gave that may be sync or async."""
+async def maybe_await(given: Awaitable[T] | T) -> T:
+    """Returns the result of a function that may be sync or async."""
     return await given if isawaitable(given) else given
 
 

@@ -1,8 +1,8 @@
-"""The one gate for text that reaches the terminal.
+"""Sanitises all text that reaches the terminal.
 
-What models, tools, files and titles say may contain control sequences that move the cursor, set
-the clipboard or hide text. Every sequence is removed together with its payload; line ends become
-LF; LF and tab stay. A clean text comes back as it is after a single regex match.
+Text of models, tools, files and titles may contain control sequences that move the cursor, set the
+clipboard or hide text. Every sequence is removed together with its payload; line ends become LF; LF
+and tab stay. Clean text is returned unchanged after a single regex match.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ def _clean() -> re.Pattern[str]:
 
 
 def _is_clean(text: str) -> bool:
-    """Whether nothing in ``text`` needs a look; what is printable is never more than safe."""
+    """Whether ``text`` needs no change; printable characters are always safe."""
     return text.isprintable() or _clean().fullmatch(text) is not None
 
 
 @cache
 def _sequence() -> re.Pattern[str]:
-    """Compiled for the first unclean text, not at import, which every start pays."""
+    """Compiled for the first unclean text, not at import, to keep the start fast."""
     return re.compile(_SEQUENCE, re.VERBOSE)
 
 
 def sanitise(text: str) -> str:
-    """``text`` as harmless characters, LF and tab: nothing in it can command a terminal.
+    """Returns ``text`` without control characters except LF and tab.
 
-    CR, CRLF, VT, FF and NEL become LF; lone surrogates become U+FFFD, so that the result can
-    always be written as UTF-8.
+    CR, CRLF, VT, FF and NEL become LF; lone surrogates become U+FFFD, so that the result can always
+    be written as UTF-8.
     """
     if _is_clean(text):
         return text
@@ -67,7 +67,7 @@ def sanitise(text: str) -> str:
 
 
 def sanitise_keeping_style(text: str) -> str:
-    """Like ``sanitise``, but colours and other SGR styles survive and end with the text."""
+    """Like ``sanitise``, but keeps colours and other SGR styles, and resets them at the end."""
     if _is_clean(text):
         return text
     shown = _sequence().sub(_neutral_or_style, text)
@@ -75,14 +75,15 @@ def sanitise_keeping_style(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` for a title, a name or a status: sanitised, on one line, with single spaces."""
+    """Returns ``text`` for a title, a name or a status: sanitised, on one line, with single
+    spaces."""
     return " ".join(sanitise(text).split())
 
 
 def escape_controls(json: str) -> str:
-    """JSON with every unsafe character as a ``\\u`` escape: the same value, harmless to show.
+    """Returns JSON with every unsafe character as a ``\\u`` escape: the same value, safe to print.
 
-    JSON itself escapes C0 only; DEL, C1 and the bidi overrides may stand in a string as they are.
+    JSON itself escapes C0 only; DEL, C1 and the bidi overrides may appear unescaped in a string.
     """
     if _is_clean(json):
         return json
@@ -101,12 +102,12 @@ class SanitisedStream:
         """For callers that write controls of their own."""
 
     def write(self, text: str) -> int:
-        """Write what is harmless of ``text``; a sequence cut in two loses both of its controls."""
+        """Write ``text`` sanitised; a sequence split over two calls loses both of its controls."""
         self.unsanitised.write(sanitise(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write one after another."""
+        """Write all lines."""
         for line in lines:
             self.write(line)
 
@@ -115,24 +116,24 @@ class SanitisedStream:
 
 
 class StreamSanitiser:
-    """``sanitise`` for a text that arrives in chunks, cut anywhere.
+    """``sanitise`` for text that arrives in chunks.
 
-    The pieces returned by ``feed`` and ``finish`` add up to what ``sanitise`` makes of the whole.
-    At most three characters are held back, however long a sequence goes on.
+    The pieces returned by ``feed`` and ``finish`` add up to ``sanitise`` of the whole text. At most
+    three characters are held back, however long a sequence is.
     """
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, chunk: str) -> str:
-        """What of the text so far is new and can be shown."""
+        """Returns the new text that can be shown."""
         text, self._held = self._held + chunk, ""
         if _is_clean(text):
             return text
         return _sequence().sub(self._neutral_or_held, text)
 
     def finish(self) -> str:
-        """The rest, once no more chunks come; the sanitiser is then ready for another text."""
+        """Returns the rest at the end of the text; the sanitiser is then ready for another one."""
         rest, self._held = self._held, ""
         return sanitise(rest)
 
@@ -154,10 +155,10 @@ def _neutral_or_style(sequence: re.Match[str]) -> str:
 
 
 def _unfinished(sequence: re.Match[str]) -> str:
-    """The shortest beginning that the next chunk continues just as it would this sequence.
+    """Returns the shortest prefix that is continued by the next chunk like this sequence.
 
-    Empty if the sequence is complete. What a payload or a parameter list holds so far does not
-    change where it ends, so none of it is kept.
+    Empty if the sequence is complete. The payload or parameter list so far does not change where it
+    ends, so none of it is kept.
     """
     match sequence.lastgroup:
         case "string":

@@ -1,1 +1,1 @@
-"""The command line: reads flags, then hands over. Must not know how anything is done."""
+"""The command line: parses flags and starts a subcommand or a mode."""

@@ -1,4 +1,4 @@
-"""Where a person's settings, credentials and sessions are, for what runs before much is loaded."""
+"""Finds the directory of the user's settings, credentials and sessions without slow imports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def agent_directory(environ: Mapping[str, str]) -> Path:
-    """Where ``pi.ai.factory.agent_directory`` says, without what that module loads."""
+    """Returns the same as ``pi.ai.factory.agent_directory`` without its imports."""
     home = Path(environ.get("HOME") or Path.home())
     root = home / _expanded(environ.get("PI_CONFIG_DIR") or ".pi")
     named = environ.get("PI_CODING_AGENT_DIR")
@@ -17,6 +17,6 @@ def agent_directory(environ: Mapping[str, str]) -> Path:
 def _expanded(path: str) -> Path:
     if not path.startswith("~"):
         return Path(path)
-    from pi.base.files import expand_home  # not at the top: seldom needed, and loads logging
+    from pi.base.files import expand_home  # deferred: rarely needed, and imports logging
 
     return expand_home(path)

@@ -1,4 +1,4 @@
-"""The words of the command line → what is wanted. Pure."""
+"""Parses the command line and selects the mode. Pure."""
 
 from __future__ import annotations
 
@@ -19,57 +19,57 @@ ALONE = {
 """Options, and those that they cannot be combined with."""
 
 _OPTION = r"--?[A-Za-z][\w-]*(=\S*)?"
-"""What is meant as an option; front matter, a list of points or a negative number is a prompt."""
+"""What looks like an option; front matter, a list item or a negative number is a prompt."""
 
 
-class BadArguments(PiError):
-    """A command line that cannot be understood."""
+class UsageError(PiError):
+    """Invalid command line arguments."""
 
 
 class ExtensionOption(Record):
-    """An option that only an extension knows."""
+    """An option that only an extension can explain."""
 
     name: str
     """Without its dashes."""
     value: str | None = None
-    is_sure: bool = True
-    """Whether the value belongs to it; otherwise it may be a message that follows a switch."""
+    is_attached: bool = True
+    """Whether the value was attached with ``=``; otherwise it may be a message after a switch."""
 
 
 class Arguments(Record):
-    """What was said, by the field names of the flags."""
+    """Parsed arguments; options are stored by the field names of the flags."""
 
     command: str = ""
-    """The command, of ours or of an extension, that the words belong to; none for a session."""
+    """The built-in or extension subcommand; empty for a session."""
     options: dict[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """``@path``, without the at sign."""
     messages: tuple[str, ...] = ()
-    """All other words."""
+    """All other arguments."""
     extension_options: tuple[ExtensionOption, ...] = ()
-    undecided: tuple[str, ...] = ()
-    """All words, if some of them can only be understood once extensions are loaded."""
+    unresolved_words: tuple[str, ...] = ()
+    """All words, if some of them can be parsed only after extensions are loaded."""
 
     def switch(self, name: str) -> bool:
-        """Whether a switch was given."""
+        """Returns whether a switch was given."""
         return self.options.get(name) is True
 
     def text(self, name: str) -> str | None:
-        """The value of an option, if it was given."""
+        """Returns the value of an option, or ``None``."""
         value = self.options.get(name)
         return value if isinstance(value, str) else None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """All values of an option, if it was given."""
+        """Returns all values of an option, or ``None``."""
         value = self.options.get(name)
         return tuple(value) if isinstance(value, list) else None
 
     @property
-    def said(self) -> tuple[str, ...]:
-        """What is to be said in a session: all messages, or a command of an extension with them."""
+    def prompts(self) -> tuple[str, ...]:
+        """The prompts to send: all messages, or an extension command with its arguments."""
         if not self.command:
             return self.messages
-        from shlex import join  # few command lines need it
+        from shlex import join  # deferred: few command lines need it
 
         return (f"/{self.command} {join(self.messages)}".rstrip(),)
 
@@ -77,24 +77,24 @@ class Arguments(Record):
 def parse_arguments(
     words: Sequence[str], extension_flags: Sequence[Flag] | None = None
 ) -> Arguments:
-    """What ``words`` say; ``BadArguments`` with the nearest option for one that is unknown.
+    """Parses ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
 
-    Unless the flags of extensions are given, an option that is unknown may be one of theirs, and
-    the arguments stay ``undecided``.
+    If no extension flags are given, an unknown option may belong to an extension; it is kept in
+    ``unresolved_words``.
     """
     arguments = _Parser(words, FLAGS, extension_flags, attach=True).parsed()
     for name in ("help", "version"):
         if arguments.switch(name):
-            return arguments  # who asks for help does not want to hear what is wrong
+            return arguments  # --help works even if other arguments are invalid
     for problem in _problems(arguments):
-        raise BadArguments(problem)
+        raise UsageError(problem)
     return arguments
 
 
 def parse_words(
     words: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
 ) -> Arguments:
-    """What ``words`` say with these flags; with ``attach``, a word with ``@`` names a file."""
+    """Parses ``words`` with these flags; with ``attach``, a word with ``@`` names a file."""
     return replace(_Parser(words, flags, (), attach=attach).parsed(), command=command)
 
 
@@ -103,7 +103,7 @@ def _by_name(flags: Sequence[Flag]) -> dict[str, Flag]:
 
 
 class _Parser:
-    """Goes through the words, one or two at a time."""
+    """Consumes the words, one or two at a time."""
 
     def __init__(
         self,
@@ -120,14 +120,14 @@ class _Parser:
         self._flags = _by_name(flags)
         self._extension_flags = _by_name(extension_flags or ())
         self._keeps_unknown = extension_flags is None
-        self._is_undecided = False
+        self._is_unresolved_words = False
         self._options: dict[str, Any] = {}
         self._extension_options: dict[str, ExtensionOption] = {}
         self._files: list[str] = []
         self._messages: list[str] = []
 
     def parsed(self) -> Arguments:
-        """What all words say."""
+        """Parses all words."""
         while self._words:
             self._step()
         return Arguments(
@@ -135,13 +135,13 @@ class _Parser:
             files=tuple(self._files),
             messages=tuple(self._messages),
             extension_options=tuple(self._extension_options.values()),
-            undecided=self._all if self._is_undecided else (),
+            unresolved_words=self._all if self._is_unresolved_words else (),
         )
 
     def _step(self) -> None:
         word = self._words.pop(0)
         if self._attach and word.startswith("@") and len(word) > 1:
-            self._files.append(word[1:])  # also behind --, as the original does it
+            self._files.append(word[1:])  # also after --, like the original
         elif self._only_messages or not word.startswith("-"):
             self._messages.append(word)
         elif (flag := self._flags.get(word.partition("=")[0])) is not None:
@@ -154,28 +154,28 @@ class _Parser:
             raise self._unknown(word)
 
     def _is_of_extension(self, word: str) -> bool:
-        """Take an option that an extension has, or may have."""
+        """Takes an option that is known or may be known to an extension."""
         name, equals, value = word.partition("=")
         flag = self._extension_flags.get(name)
         if flag is None and (not self._keeps_unknown or name[:2] != "--"):
             return False
         option = ExtensionOption(name=name.removeprefix("--"), value=value if equals else None)
         if flag is None:
-            self._is_undecided = True
+            self._is_unresolved_words = True
         if not equals and (flag is None or flag.kind == "value"):
             if self._word_follows:
-                option = replace(option, value=self._words.pop(0), is_sure=flag is not None)
+                option = replace(option, value=self._words.pop(0), is_attached=flag is not None)
             elif flag is not None:
-                raise BadArguments(f'Extension flag "{name}" requires a value')
+                raise UsageError(f'Extension flag "{name}" requires a value')
         self._extension_options[option.name] = option
         return True
 
     def _take(self, flag: Flag, word: str) -> None:
         name, equals, attached = word.partition("=")
         if equals and flag.kind == "switch":
-            raise BadArguments(
+            raise UsageError(
                 f"{name} takes no value, but {attached!r} was given",
-                hint=f"Write {name} alone, or leave it out.",
+                hint=f"Use {name} without a value.",
             )
         if equals:
             self._words.insert(0, attached)
@@ -199,14 +199,14 @@ class _Parser:
 
     def _value(self, flag: Flag, name: str) -> str:
         if not self._words:
-            raise BadArguments(f"{name} requires a value", hint=f"{flag.name} <{flag.value}>")
+            raise UsageError(f"{name} requires a value", hint=f"{flag.name} <{flag.value}>")
         return self._words.pop(0)
 
     @property
     def _word_follows(self) -> bool:
         return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
-    def _unknown(self, word: str) -> BadArguments:
+    def _unknown(self, word: str) -> UsageError:
         from pi.base.fuzzy import nearest
 
         name = word.partition("=")[0]
@@ -214,11 +214,11 @@ class _Parser:
             hint = f"Did you mean {like}?"
         else:
             hint = "See `pi --help`."
-        return BadArguments(f"Unknown option: {word}", hint=hint)
+        return UsageError(f"Unknown option: {word}", hint=hint)
 
 
 def _problems(arguments: Arguments) -> Iterator[str]:
-    """What is wrong with options that are well known."""
+    """Checks the values and combinations of options."""
     given = arguments.options
     for alone, others in ALONE.items():
         for other in others:
@@ -242,28 +242,28 @@ def _spelled(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 
-# Which mode a command line means, and whether it can be had. Pure.
+# Selects the mode of a command line and checks that it is possible. Pure.
 
 
 Mode: TypeAlias = Literal["print", "json", "rpc", "interactive"]
 
 
 def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
-    """A mode that is named counts; else with a terminal at both ends it is interactive."""
+    """Returns the requested mode; otherwise interactive if both ends are a terminal."""
     named = arguments.text("mode")
     if named in ("json", "rpc"):
         return cast("Mode", named)
     return "interactive" if terminal and not arguments.switch("print") else "print"
 
 
-def must_be_possible(arguments: Arguments, mode: Mode) -> None:
-    """Raise if the command line asks for what ``mode`` cannot do."""
+def check_mode(arguments: Arguments, mode: Mode) -> None:
+    """Raises ``UsageError`` if the command line requests what ``mode`` cannot do."""
     if mode == "interactive":
         return
     if arguments.text("resume") == "":
-        raise BadArguments(
-            "--resume needs a screen to choose a session on.",
+        raise UsageError(
+            "--resume needs a terminal to choose a session.",
             hint="Use --continue for the latest one, or --session <id>; `pi sessions` lists them.",
         )
     if mode == "rpc" and arguments.files:
-        raise BadArguments("@file arguments are not supported in RPC mode")
+        raise UsageError("@file arguments are not supported in RPC mode")

@@ -1,4 +1,4 @@
-"""An error that nobody foresaw: kept in the log, without secrets, where a person can find it."""
+"""Writes an unexpected exception to the log, redacted."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pi.modes.log_file import NAME, start_log
 log = logging.getLogger(__name__)
 
 
-def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
-    """Write where ``problem`` comes from into the log of the agent directory; gives its path.
+def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
+    """Logs the traceback of ``problem`` in the agent directory and returns the path of the log.
 
-    ``OSError`` or ``PiError`` if there can be none.
+    Raises ``OSError`` or ``PiError`` if the log cannot be written.
     """
     folder = agent_directory(environ)
     end = start_log(folder, environ)
     try:
         with open(folder / NAME, "a", opener=open_private):
-            pass  # the log would not say that it cannot be written
+            pass  # the log handler does not report that it cannot write
         log.error("The program ended unexpectedly.", exc_info=problem)
     finally:
         end()

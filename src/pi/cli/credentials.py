@@ -1,4 +1,4 @@
-"""Credentials as commands ask about them, without a session."""
+"""Credentials for subcommands that run without a session."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec import UNSET, UnsetType
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.login_settings import with_named_hosts
-from pi.ai.auth.resolve import Resolved, how_to_get, resolve
+from pi.ai.auth.login_settings import with_host_overrides
+from pi.ai.auth.resolve import ResolvedCredential, how_to_get, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
@@ -21,11 +21,11 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
-from pi.cli.command_context import host_here
+from pi.cli.command_context import local_machine
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
-from pi.coding.runtime.machine import Host, settings_here
-from pi.coding.runtime.models import discover_models, own_models, take_over
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.runtime.models import discover_models, migrate_credentials, own_models
 from pi.coding.settings.settings import Settings
 
 Reason = Literal[
@@ -36,29 +36,27 @@ Reason = Literal[
 ]
 
 
-class NoTarget(PiError):
-    """Nobody said whose credentials are meant."""
+class MissingTarget(PiError):
+    """No provider or model was given."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "Whose credentials?", hint="Say --provider <name>, or --model <pattern> for its own."
-        )
+        super().__init__("No provider given.", hint="Use --provider <name> or --model <pattern>.")
 
 
 class NoCredentials(PiError):
-    """There are none, or they do not work."""
+    """There are no credentials, or they are invalid."""
 
 
 class Source(Record):
-    """Where credentials come from; never what they are."""
+    """Where credentials come from; never their values."""
 
     source: str
     expires: int | UnsetType = UNSET
-    """Milliseconds since 1970, for a login that ends."""
+    """Expiry of a login in milliseconds since 1970."""
 
 
 class Check(Record):
-    """What ``pi auth check --json`` tells."""
+    """The output of ``pi auth check --json``."""
 
     status: Literal["ready", "not_ready", "invalid"]
     provider: str
@@ -68,43 +66,43 @@ class Check(Record):
 
 
 class Credentials(Record):
-    """Store, providers and settings of this machine. Its owner closes it."""
+    """Store, providers and settings of this machine. The owner closes it."""
 
-    host: Host
+    host: Machine
     storage: AuthStorage
     models: Models
     clients: Mapping[str, Json]
     keys: Mapping[str, str]
-    """Those of ``models.json``, by provider."""
+    """Provider settings of ``models.json``, by provider."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
-        """What the person's files and ``environ`` say."""
+        """Loads the user's files and ``environ``."""
         cwd = Path.cwd()
-        host = host_here(environ, cwd, report=report)
+        host = local_machine(environ, cwd, report=report)
         values = settings_here(host, cwd).values
         storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
-        quiet = replace(host, report=lambda text: None)  # discover_models says what is wrong
+        quiet = replace(host, report=lambda text: None)  # discover_models reports errors itself
         own = own_models(quiet).providers
         return cls(
             host=host,
             storage=storage,
             models=discover_models(host, cwd, values=values, storage=storage).models,
-            clients=with_named_hosts(values.oauth_clients, host.environ),
+            clients=with_host_overrides(values.oauth_clients, host.environ),
             keys={provider.id: provider.api_key for provider in own if provider.api_key},
         )
 
     async def take_over_older(self) -> None:
-        """Have in the store what older versions kept elsewhere."""
+        """Imports credentials that older versions stored in other files."""
         settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
-        await take_over(self.host, settings, self.storage)
+        await migrate_credentials(self.host, settings, self.storage)
 
     def rows(self) -> dict[str, Provider]:
-        """Who there is, by id."""
+        """All providers by id."""
         return {row.id: row for row in self.models.get_providers()}
 
     def target(self, provider: str | None, model: str | None) -> str:
-        """The provider that is meant: by name, or as that of a model."""
+        """Returns the requested provider: by name, or the provider of a model."""
         if model is not None:
             choice = ModelRegistry(self.models).resolve(model, provider)
             if choice is None:
@@ -113,27 +111,27 @@ class Credentials(Record):
                 )
             return choice.model.provider
         if provider is None:
-            raise NoTarget()
+            raise MissingTarget()
         return provider
 
     async def check(
-        self, provider: str, *, refresh: bool = True, tell_source: bool = False
+        self, provider: str, *, refresh: bool = True, show_source: bool = False
     ) -> tuple[Check, str]:
-        """Whether requests to ``provider`` have credentials, and why not, in a sentence."""
+        """Returns whether ``provider`` has credentials, and if not, why, in one sentence."""
         if provider not in self.rows():
             return _not_ready(provider, "provider_not_found"), self.unknown(provider)
         try:
             stored = await self.storage.get(provider)
-        except StoreDamaged as problem:
+        except StoreDamaged as error:
             check = Check(status="invalid", provider=provider, reason="invalid_state")
-            return check, problem.explain()
+            return check, error.explain()
         login = stored if isinstance(stored, OAuthCredential) else None
         if login is not None and not refresh:
-            return self._unrefreshed(provider, login, tell_source=tell_source)
+            return self._unrefreshed(provider, login, show_source=show_source)
         try:
             found = await self._resolve(provider, min_expiry=0.0)
-        except ProviderError as problem:
-            return _not_ready(provider, "credential_not_available"), problem.explain()
+        except ProviderError as error:
+            return _not_ready(provider, "credential_not_available"), error.explain()
         if found is None:
             check = _not_ready(provider, "credentials_not_configured")
             return check, how_to_get(self.rows()[provider])
@@ -142,24 +140,27 @@ class Credentials(Record):
             status="ready",
             provider=provider,
             auth_type=kind if kind in ("api_key", "oauth") else UNSET,
-            credentials=_source(found.source, login) if tell_source else UNSET,
+            credentials=_source(found.source, login) if show_source else UNSET,
         ), ""
 
-    async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> Resolved:
-        """What requests to ``provider`` are made with; ``PiError`` if there is nothing."""
+    async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> ResolvedCredential:
+        """Returns the credentials for requests to ``provider``.
+
+        Raises ``PiError`` if there are none.
+        """
         if provider not in self.rows():
             raise NoCredentials(self.unknown(provider))
         found = await self._resolve(provider, min_expiry=min_expiry)
         if found is None:
             row = self.rows()[provider]
-            raise NoCredentials(f"There are no credentials for {row.name}.", hint=how_to_get(row))
+            raise NoCredentials(f"No credentials for {row.name}.", hint=how_to_get(row))
         return found
 
     async def close(self) -> None:
-        """Close connections."""
+        """Closes connections."""
         await self.models.close()
 
-    async def _resolve(self, provider: str, *, min_expiry: float) -> Resolved | None:
+    async def _resolve(self, provider: str, *, min_expiry: float) -> ResolvedCredential | None:
         services = make_services(self.host.environ, self.host.clock, Network())
         try:
             return await resolve(
@@ -177,19 +178,19 @@ class Credentials(Record):
             await services.close()
 
     def _unrefreshed(
-        self, provider: str, login: OAuthCredential, *, tell_source: bool
+        self, provider: str, login: OAuthCredential, *, show_source: bool
     ) -> tuple[Check, str]:
-        """What is known of a login without asking its server."""
+        """Returns the status of a login without asking its server."""
         if login.expires <= self.host.clock.now_ms():
-            return _not_ready(provider, "credential_not_available"), "The login has ended."
-        source = _source(self.storage.where, login) if tell_source else UNSET
+            return _not_ready(provider, "credential_not_available"), "The login has expired."
+        source = _source(self.storage.where, login) if show_source else UNSET
         return Check(status="ready", provider=provider, auth_type="oauth", credentials=source), ""
 
     def unknown(self, provider: str) -> str:
-        """What to say of a name that no provider has."""
+        """The error message for an unknown provider."""
         like = nearest(provider, self.rows())
         meant = f" Did you mean {like}?" if like else ""
-        return f'There is no provider "{provider}".{meant}'
+        return f'Unknown provider "{provider}".{meant}'
 
 
 def _not_ready(provider: str, reason: Reason) -> Check:

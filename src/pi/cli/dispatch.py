@@ -1,4 +1,4 @@
-"""From the words of the command line to whoever does what they say."""
+"""Selects the subcommand or mode for a command line."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 from pi import __version__
 from pi.cli.arguments import Arguments, parse_arguments, parse_words
-from pi.cli.options import Command, find_command
+from pi.cli.options import SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-"""The characters of what a command can be called; the first is a letter."""
+"""The characters allowed in the name of a subcommand; the first is a letter."""
 
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Do it; the exit code. Only what is needed for it is imported, and then garbage collected."""
+    """Runs a command line and returns its exit code. Imports only what the command needs."""
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
@@ -28,19 +28,19 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
         sys.stdout.write(f"{__version__}\n")
         return 0
     if arguments.switch("help"):
-        from pi.cli.extension_options import declared_in_manifests
+        from pi.cli.extension_options import read_manifest_options
         from pi.cli.help import main_help
 
-        declared = declared_in_manifests(arguments, environ, Path.cwd())
+        declared = read_manifest_options(arguments, environ, Path.cwd())
         sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
     return _run_session(arguments, environ)
 
 
 def _is_slip(word: str) -> bool:
-    """Whether the only word, typed on a terminal, is nearly a command; what to type is printed.
+    """Prints a suggestion if the only word, typed on a terminal, is close to a subcommand name.
 
-    As a prompt it would be sent to a model, or have the embedded one fetched.
+    As a prompt it would be sent to a model, or would download the embedded one.
     """
     if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
         return False
@@ -58,16 +58,16 @@ def _is_slip(word: str) -> bool:
 
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
-    """What the words of a session say; the first of them may be a command of an extension."""
+    """Parses the words of a session; the first may be a subcommand of an extension."""
     if words and words[0][:1].isalpha() and _NAME.issuperset(words[0]):
-        from pi.cli.extension_options import with_subcommand
+        from pi.cli.extension_options import parse_extension_subcommand
 
-        if (arguments := with_subcommand(words, environ, Path.cwd())) is not None:
+        if (arguments := parse_extension_subcommand(words, environ, Path.cwd())) is not None:
             return arguments
     return parse_arguments(words)
 
 
-def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, str]) -> int:
+def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments = parse_words(words, command.flags, command=command.name)
     if arguments.switch("help"):
         from pi.cli.help import command_help
@@ -84,13 +84,13 @@ def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, s
 
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """What a command line without a command wants: mostly, a conversation."""
+    """Runs a command line without a subcommand: usually a session."""
     if arguments.switch("offline"):
         environ = {**environ, "PI_OFFLINE": "1"}
-    if arguments.undecided:
-        from pi.cli.extension_options import decided_early
+    if arguments.unresolved_words:
+        from pi.cli.extension_options import resolve_options_from_manifests
 
-        arguments = decided_early(arguments, environ, Path.cwd())
+        arguments = resolve_options_from_manifests(arguments, environ, Path.cwd())
     if (search := arguments.text("list_models")) is not None:
         from pi.cli.session_setup import approval
         from pi.cli.subcommands.models import list_models
@@ -102,10 +102,10 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
         _collect_garbage()
         return export(paths, environ)
-    from pi.cli.arguments import chosen_mode, must_be_possible
+    from pi.cli.arguments import check_mode, chosen_mode
 
     mode = chosen_mode(arguments, terminal=sys.stdin.isatty() and sys.stdout.isatty())
-    must_be_possible(arguments, mode)
+    check_mode(arguments, mode)
     if mode == "interactive":
         with phase("cli:load:interactive"):
             from pi.cli.interactive import run as run_on_screen
@@ -123,7 +123,10 @@ def _ready_on_screen() -> None:
 
 
 def _collect_garbage() -> None:
-    """From now on, and not among what the start has loaded: that stays, and is much to look at."""
+    """Enables garbage collection for objects created from now on.
+
+    The modules loaded at start-up stay alive, and scanning them is slow.
+    """
     gc.freeze()
     gc.enable()
 

@@ -1,7 +1,7 @@
-"""Words of the command line that only extensions know: options and commands.
+"""Options and subcommands of extensions.
 
-Most options are declared in manifests, which are read without running anything; others are known
-once extensions are loaded.
+Most options are declared in manifests, which are read without running code. Others are known only
+after the extensions are loaded.
 """
 
 from __future__ import annotations
@@ -22,37 +22,44 @@ from pi.cli.options import Flag
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.discovery.manifest import ALWAYS, ExtensionFlag, Subcommand, flag_of
-from pi.coding.resources.sources import Place, is_there
+from pi.coding.extension_host.discovery.manifest import (
+    ALWAYS,
+    ExtensionFlag,
+    Subcommand,
+    declared_flag,
+)
+from pi.coding.resources.sources import Place, path_exists
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
-"""Options with which no extension is loaded."""
+"""Options that load no extension."""
 
 
-class Declared(Record):
-    """What manifests say."""
+class ManifestOptions(Record):
+    """Flags and subcommands declared in manifests."""
 
     flags: tuple[Flag, ...] = ()
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
     is_complete: bool = True
-    """Whether no extension here can have flags that it does not declare."""
+    """Whether all flags of the extensions found here are declared."""
 
 
-def decided(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
-    """What was said, now that the flags of extensions are known, with the names of their owners.
+def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
+    """Returns the arguments parsed with the flags of extensions and the names of their owners.
 
-    ``BadArguments`` for an option that nobody knows, and for one that lacks its value.
+    Raises ``UsageError`` for an unknown option or a missing value.
     """
-    if not arguments.undecided:
+    if not arguments.unresolved_words:
         return arguments
-    return _parsed_again(arguments, [flag_row(owner, flag) for owner, flag in flags])
+    return _parsed_again(arguments, [extension_flag(owner, flag) for owner, flag in flags])
 
 
-def decided_early(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -> Arguments:
-    """The same from manifests alone, if they are enough for it: then nothing has to be loaded."""
-    if not arguments.undecided:
+def resolve_options_from_manifests(
+    arguments: Arguments, environ: Mapping[str, str], cwd: Path
+) -> Arguments:
+    """Returns the same from manifests alone, if they are sufficient, so that nothing is loaded."""
+    if not arguments.unresolved_words:
         return arguments
-    declared = declared_in_manifests(arguments, environ, cwd)
+    declared = read_manifest_options(arguments, environ, cwd)
     known = {flag.name.removeprefix("--") for flag in declared.flags}
     is_complete = declared.is_complete or arguments.options.keys() & LOADING_NOTHING
     if is_complete or known.issuperset(o.name for o in arguments.extension_options):
@@ -60,44 +67,46 @@ def decided_early(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -
     return arguments
 
 
-def with_subcommand(
+def parse_extension_subcommand(
     words: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
-    """What ``words`` say if the first is a command of an extension; ``None`` if it is none."""
+    """Parses ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
     arguments = parse_arguments(words[1:])
-    found = declared_in_manifests(arguments, environ, cwd).subcommands.get(words[0])
+    found = read_manifest_options(arguments, environ, cwd).subcommands.get(words[0])
     if found is None:
         return None
     options = {"print": True} if found.mode == "print" else {}
     return replace(arguments, command=words[0], options=arguments.options | options)
 
 
-def declared_in_manifests(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -> Declared:
-    """What manifests declare, apart from those of a project, which is left alone."""
+def read_manifest_options(
+    arguments: Arguments, environ: Mapping[str, str], cwd: Path
+) -> ManifestOptions:
+    """Reads the manifests of all extensions except those of a project: trust is not decided yet."""
     agent_dir = agent_directory(environ)
     settings = _settings(agent_dir)
     explicit = arguments.texts("extension") or ()
     flags: list[Flag] = []
     is_complete = not (
-        is_there(cwd / ".pi")
+        path_exists(cwd / ".pi")
         or settings.get("extensions")
-        or any(not is_there(cwd / path) for path in explicit)
+        or any(not path_exists(cwd / path) for path in explicit)
     )
     subcommands: dict[str, Subcommand] = {}
     for candidate in _candidates(arguments, agent_dir, settings, cwd):
         try:
             manifest = candidate.declared()
-        except PiError:  # told when it is loaded
+        except PiError:  # reported when the extension is loaded
             continue
         name = manifest.name or candidate.name
-        flags += (flag_row(name, flag_of(*each)) for each in manifest.flags.items())
+        flags += (extension_flag(name, declared_flag(*each)) for each in manifest.flags.items())
         subcommands |= manifest.subcommands
         is_complete &= not any(trigger in ALWAYS for trigger in manifest.activate)
-    return Declared(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)
+    return ManifestOptions(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)
 
 
-def flag_row(owner: str, flag: ExtensionFlag) -> Flag:
-    """The flag of an extension as a row of the command line."""
+def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
+    """Converts the flag of an extension to a row of the command line."""
     return Flag(
         name=f"--{flag.name}",
         group=f"Extension {owner}",
@@ -108,7 +117,7 @@ def flag_row(owner: str, flag: ExtensionFlag) -> Flag:
 
 
 def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
-    again = parse_arguments(arguments.undecided, flags)
+    again = parse_arguments(arguments.unresolved_words, flags)
     return replace(again, command=arguments.command, options=arguments.options | again.options)
 
 
@@ -117,25 +126,27 @@ def _candidates(
 ) -> Iterator[Candidate]:
     if not arguments.switch("no_extensions"):
         yield from installed(agent_dir)
-        yield from finding.find([Place(path=agent_dir / "extensions")], "user", _ignore).candidates
+        yield from finding.find_candidates(
+            [Place(path=agent_dir / "extensions")], "user", _ignore
+        ).candidates
         if listed := settings.get("packages"):
             yield from _of_packages(listed, agent_dir)
     yield from finding.explicit(arguments.texts("extension") or (), cwd, _ignore).candidates
 
 
 def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
-    # Not at the top: most people have no packages, and --help should be quick.
+    # Deferred: most users have no packages, and --help should be quick.
     from pi.coding.packages.discovery import Layer, find_packages
     from pi.coding.packages.entries import read_entries
-    from pi.coding.packages.source import Shelf
+    from pi.coding.packages.source import PackageLocation
 
-    shelf = Shelf(scope="user", base=agent_dir)
-    found = find_packages([Layer(shelf=shelf, entries=tuple(read_entries(listed)))])
-    yield from finding.find(found.places("extensions"), "package", _ignore).candidates
+    location = PackageLocation(scope="user", base=agent_dir)
+    found = find_packages([Layer(location=location, entries=tuple(read_entries(listed)))])
+    yield from finding.find_candidates(found.places("extensions"), "package", _ignore).candidates
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:
-    """The person's settings; whoever needs them says what is wrong with them."""
+    """Reads the user's settings. Errors in them are reported when a session loads them."""
     try:
         content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=dict)
@@ -144,4 +155,4 @@ def _settings(agent_dir: Path) -> dict[str, object]:
 
 
 def _ignore(text: str) -> None:
-    """What is wrong with an extension is told when it is loaded."""
+    """Ignores errors of extensions: they are reported when the extension is loaded."""

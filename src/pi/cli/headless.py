@@ -1,4 +1,4 @@
-"""Print, JSON and RPC mode: a session from the command line to its exit code."""
+"""Print, JSON and RPC mode: runs a session and returns its exit code."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
-from pi.cli.arguments import Arguments, BadArguments, Mode
+from pi.cli.arguments import Arguments, Mode, UsageError
 from pi.cli.command_context import named_session_dir
-from pi.cli.process import complain, confirm, piped_input, protocol_output, run_until_signal
+from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
 from pi.cli.session_setup import (
-    Declined,
-    SessionChoice,
-    assembled_prompts,
+    OpenCancelled,
+    SessionResolver,
+    build_prompts,
     session_options,
     warnings,
 )
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import Prompt
+from pi.modes.headless import PromptInput
 from pi.modes.phases import phase
 from pi.modes.stdio import Output
 
-if TYPE_CHECKING:  # loaded with the first extension
+if TYPE_CHECKING:  # deferred until the first extension is loaded
     from pi.coding.extension_host.watchdog import Stalled
 
 
@@ -41,18 +41,20 @@ def run(
     mode: Mode,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Do it; the exit code. ``KeyboardInterrupt`` after Ctrl+C, when everything is saved.
+    """Runs the mode and returns the exit code.
 
-    ``when_ready`` is called once everything is loaded and the conversation is about to begin.
+    Raises ``KeyboardInterrupt`` after Ctrl+C, once everything is saved.
+
+    ``when_ready`` is called after loading, before the first prompt is sent.
     """
     try:
         with protocol_output() as stdout:
             return run_until_signal(_run(arguments, environ, mode, stdout, when_ready))
-    except Declined:
+    except OpenCancelled:
         return 0
-    except (NoModel, NoMatchingSession) as problem:
-        # Told without "Error:", as the original does it.
-        complain(f"{problem.message}\n{problem.hint}".rstrip())
+    except (NoModel, NoMatchingSession) as error:
+        # Printed without "Error:", like the original.
+        print_error(f"{error.message}\n{error.hint}".rstrip())
         return 1
 
 
@@ -63,17 +65,17 @@ async def _run(
     stdout: int,
     when_ready: Callable[[], None],
 ) -> int:
-    cwd, host = Path.cwd(), Host.of(environ, report=complain)
+    cwd, host = Path.cwd(), Machine.from_environ(environ, report=print_error)
     for warning in warnings(arguments):
-        complain(warning)
-    said = await _reading(mode, cwd, host.home)
-    prompts = said(arguments)
-    if mode != "rpc" and not arguments.undecided and "resume" not in arguments.options:
-        _check_prompts(prompts)  # before anything is opened, where that is possible
-    choice = SessionChoice(
-        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=complain
+        print_error(warning)
+    build = await _reading(mode, cwd, host.home)
+    prompts = build(arguments)
+    if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
+        _check_prompts(prompts)  # before a session is opened, where possible
+    choice = SessionResolver(
+        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=print_error
     )
-    parts = Parts(
+    parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
@@ -88,10 +90,10 @@ async def _run(
     when_ready()
     output = Output(stdout)
     try:
-        if arguments.undecided:
-            from pi.cli.extension_options import decided
+        if arguments.unresolved_words:
+            from pi.cli.extension_options import resolve_options
 
-            prompts = said(decided(arguments, built.session.extensions.flags()))
+            prompts = build(resolve_options(arguments, built.session.extensions.flags()))
         if mode != "rpc":
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
@@ -102,26 +104,28 @@ async def _run(
         await output.close()
         end_log()
     if output.failure is not None:
-        complain(f"Error: Cannot write the output: {output.failure.strerror}")
+        print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
-    # Why a session could not be kept was told when it happened.
+    # A session that could not be saved was reported when it happened.
     return code or int(built.session.facts.problem is not None)
 
 
-async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], Sequence[Prompt]]:
-    """What gives the prompts of a command line, with what was piped; none for a client of RPC."""
+async def _reading(
+    mode: Mode, cwd: Path, home: Path
+) -> Callable[[Arguments], Sequence[PromptInput]]:
+    """Returns a function that builds the prompts with piped input; without prompts for RPC."""
     if mode == "rpc":
         return lambda arguments: ()
     piped = await piped_input()
-    return lambda arguments: assembled_prompts(
-        arguments.said, arguments.files, piped, cwd=cwd, home=home
+    return lambda arguments: build_prompts(
+        arguments.prompts, arguments.files, piped, cwd=cwd, home=home
     )
 
 
-def _start_log(host: Host) -> Callable[[], None]:
-    """Keep a log if a variable asks for details; returns what ends that.
+def _start_log(host: Machine) -> Callable[[], None]:
+    """Writes a log if a variable requests details; returns a function that closes it.
 
-    Otherwise only the screen keeps one: here warnings go to standard error.
+    Without a screen, warnings go to standard error, so there is no log by default.
     """
     if host.environ.get("PI_CODEX_DEBUG"):
         from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
@@ -131,27 +135,29 @@ def _start_log(host: Host) -> Callable[[], None]:
     return lambda: None
 
 
-def _check_prompts(prompts: Sequence[Prompt]) -> None:
-    """Raise if there is nothing to send: an empty success would hide a mistake in a script."""
+def _check_prompts(prompts: Sequence[PromptInput]) -> None:
+    """Raises ``UsageError`` without a prompt: an empty success would hide a mistake in a script."""
     if not prompts:
-        raise BadArguments('No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.')
+        raise UsageError('No prompt given. Use `pi -p "hello"`, or pipe text into pi.')
 
 
-async def _embedded_model(host: Host) -> Model | None:
+async def _embedded_model(host: Machine) -> Model | None:
     from pi.cli.subcommands.models import (
-        embedded_model,  # its HTTP client is for those who have no key
+        embedded_model,  # deferred: its HTTP client is only needed without a key
     )
 
     return await embedded_model(host)
 
 
 def _name_stalled(stalled: Stalled) -> None:
-    """Say who holds everything up; called beside the thread that hangs."""
-    where = f"{stalled.owner.path} does not return from {stalled.function}"
-    complain(f"Warning: {where}: nothing else can happen. Ctrl+C ends pi.")
+    """Reports the blocking extension; called from a watchdog thread."""
+    where = f"Extension {stalled.owner.path} is blocking in {stalled.function}"
+    print_error(f"Warning: {where}. Press Ctrl+C to quit.")
 
 
-async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:
+async def _mode(
+    mode: Mode, built: AssembledSession, prompts: Sequence[PromptInput], output: Output
+) -> int:
     port = built.session
     if mode == "rpc":
         from pi.modes.rpc.server import RpcServer
@@ -165,14 +171,14 @@ async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output:
     if mode == "json":
         from pi.modes.headless import run_json
 
-        return await run_json(port, prompts, output, complain)
+        return await run_json(port, prompts, output, print_error)
     from pi.modes.headless import run_print
 
-    return await run_print(port, prompts, output, complain)
+    return await run_print(port, prompts, output, print_error)
 
 
 async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
-    """What ``work`` gives; 0 as soon as nobody reads any more, because then nobody wants it."""
+    """Returns the result of ``work``, or 0 as soon as the output is closed by its reader."""
     task = asyncio.ensure_future(work)
     broken = asyncio.ensure_future(output.broken.wait())
     try:
@@ -184,21 +190,21 @@ async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
         await asyncio.gather(task, broken, return_exceptions=True)
 
 
-def _looking_for_updates(host: Host, mode: Mode) -> AbstractAsyncContextManager[None]:
-    """Only for a person who looks on: programs are told nothing."""
+def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManager[None]:
+    """Looks for updates only in print mode on a terminal, not for programs."""
     if mode != "print" or not sys.stderr.isatty():
         return nullcontext()
     from pi.cli.update_check import UpdateCheck
 
-    return UpdateCheck(host).beside(complain)
+    return UpdateCheck(host).beside(print_error)
 
 
-def _introduce(built: Assembled, *, verbose: bool) -> None:
-    """Say what the person should know before it begins."""
+def _introduce(built: AssembledSession, *, verbose: bool) -> None:
+    """Prints notes for the user before the session starts."""
     if built.note:
-        complain(built.note)
+        print_error(built.note)
     if verbose:
-        from pi.cli.session_setup import introduction
+        from pi.cli.session_setup import verbose_report
 
-        for line in introduction(built):
-            complain(line)
+        for line in verbose_report(built):
+            print_error(line)

@@ -1,4 +1,4 @@
-"""The help pages, made from the rows of options and commands. Pure."""
+"""The help pages, generated from the tables of options and subcommands. Pure."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi import __version__
-from pi.cli.options import COMMANDS, FLAGS, Command, Flag
+from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
 
 if TYPE_CHECKING:  # most pages have none
     from pi.coding.extension_host.discovery.manifest import Subcommand
 
 LEFT = 32
-"""Columns of what is typed; what it does stands beside it, or below if there is no room."""
+"""Width of the left column; a description that does not fit is printed below."""
 NARROW = 60
 
 EXAMPLES = (
-    ('pi -p "why does this fail?"', "ask once, print the answer"),
-    ('git diff | pi -p "review this"', "what is piped comes before the words"),
-    ('pi -p @error.log "explain this"', "with a file, which may be a picture"),
-    ('pi -p -c "and now fix it"', "go on with the session that was used last"),
-    ("pi --mode rpc", "for programs: requests in, events out"),
+    ('pi -p "why does this fail?"', "print the answer to one prompt"),
+    ('git diff | pi -p "review this"', "send piped text before the prompt"),
+    ('pi -p @error.log "explain this"', "attach a file or an image"),
+    ('pi -p -c "and now fix it"', "continue the latest session"),
+    ("pi --mode rpc", "for programs: JSON requests and events"),
 )
 VARIABLES = (
     ("PI_CODING_AGENT_DIR", "settings, credentials, sessions; usually ~/.pi/agent"),
-    ("PI_CODING_AGENT_SESSION_DIR", "sessions alone"),
+    ("PI_CODING_AGENT_SESSION_DIR", "session directory"),
     ("PI_OFFLINE=1", "as --offline"),
-    ("PI_NO_LOCAL=1", "never fetch the embedded model for want of a key"),
-    ("PI_SKIP_VERSION_CHECK=1", "do not look for a newer version"),
-    ("PI_DEBUG=1", "show where an error comes from"),
+    ("PI_NO_LOCAL=1", "never download the embedded model"),
+    ("PI_SKIP_VERSION_CHECK=1", "do not check for a newer version"),
+    ("PI_DEBUG=1", "show tracebacks"),
 )
 EXIT_CODES = (
     ("0", "done"),
-    ("1", "it failed: the last answer is an error, or it could not begin"),
-    ("2", "auth check: the credentials cannot be used"),
-    ("129, 130, 143", "ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM"),
+    ("1", "failure: the last answer is an error, or the session did not start"),
+    ("2", "auth check: the credentials are invalid"),
+    ("129, 130, 143", "terminated by SIGHUP, SIGINT (Ctrl+C), SIGTERM"),
 )
 
 
@@ -43,14 +43,14 @@ def main_help(
     extension_flags: Sequence[Flag] = (),
     extension_commands: Mapping[str, Subcommand] | None = None,
 ) -> str:
-    """The page of ``pi --help``."""
+    """Returns the page of ``pi --help``."""
     lines = [
         f"pi {__version__}: a coding agent for the terminal",
         "",
         "  pi [options] [--] [@files…] [messages…]",
         "  pi <command> …",
         "",
-        "Without -p or --mode, and with a terminal on both sides, pi is interactive.",
+        "Without -p or --mode, pi is interactive if input and output are a terminal.",
     ]
     forms = [
         (form.usage, form.help)
@@ -58,7 +58,7 @@ def main_help(
         if not command.is_alias
         for form in command.forms
     ]
-    forms += ((name, told.help) for name, told in (extension_commands or {}).items())
+    forms += ((name, row.help) for name, row in (extension_commands or {}).items())
     lines += _section("Commands", forms, width)
     flags = (*FLAGS, *extension_flags)
     for group in dict.fromkeys(flag.group for flag in flags):
@@ -69,15 +69,15 @@ def main_help(
     return "".join(f"{line}\n" for line in lines)
 
 
-def command_help(command: Command, width: int) -> str:
-    """The page of ``pi <command> --help``."""
+def command_help(command: SubcommandRow, width: int) -> str:
+    """Returns the page of ``pi <command> --help``."""
     lines = ["Usage", *_columns([(f"pi {form.usage}", form.help) for form in command.forms], width)]
     lines += _section("Options", _rows(command.flags), width)
     return "".join(f"{line}\n" for line in lines)
 
 
 def typed(flag: Flag) -> str:
-    """An option as it is typed: ``-n, --name <name>``."""
+    """An option as typed: ``-n, --name <name>``."""
     names = ", ".join(name for name in (flag.short, flag.name) if name)
     if flag.kind == "switch":
         return names
@@ -98,7 +98,10 @@ def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> list[st
 
 
 def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    """Two columns; in a narrow terminal, or beside a long left side, the right one goes below."""
+    """Formats two columns.
+
+    If the terminal is narrow or the left side long, the right one goes below.
+    """
     left = min(max((len(words) for words, _ in rows), default=0), LEFT) + 2
     indent = 6 if width < NARROW else left + 2
     for words, meaning in rows:
@@ -112,7 +115,7 @@ def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    # Not textwrap: it costs more to import than all of this page.
+    # Not textwrap: importing it takes longer than everything else for this page.
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:

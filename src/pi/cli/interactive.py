@@ -1,4 +1,4 @@
-"""The interactive mode: the screen first, the session behind it."""
+"""Interactive mode: paints the screen first and opens the session in the background."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
-from pi.cli.process import Signalled, until_signal
+from pi.cli.process import TerminatedBySignal, until_signal
 from pi.modes.interactive import app
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.phases import phase
 
-if TYPE_CHECKING:  # nothing of this is loaded before the first frame
-    from pi.coding.trust import Choice
+if TYPE_CHECKING:  # not imported before the first frame
+    from pi.coding.trust import TrustChoice
     from pi.modes.interactive.ui import Commands, Ui
 
 
@@ -28,16 +28,16 @@ def run(
     *,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Talk with the person until they leave; the exit code.
+    """Runs the interactive mode until the user quits; returns the exit code.
 
-    ``when_ready`` is called once everything is loaded.
+    ``when_ready`` is called after everything is loaded.
     """
     try:
         hint = asyncio.run(until_signal(app.run(_start(arguments, environ, when_ready))))
-    except Signalled as ended:
+    except TerminatedBySignal as ended:
         return 128 + ended.number
-    except PiError as problem:
-        return _without_session(problem)
+    except PiError as error:
+        return _without_session(error)
     if hint:
         sys.stdout.write(f"{hint}\n")
     return 0
@@ -45,14 +45,14 @@ def run(
 
 def _start(
     arguments: Arguments, environ: Mapping[str, str], when_ready: Callable[[], None]
-) -> Start:
-    async def open_behind_the_screen(opening: Opening) -> Opened:
-        from pi.cli.opening import open_session  # not at the top: see _load
+) -> AppOptions:
+    async def open_behind_the_screen(opening: OpenContext) -> OpenedSession:
+        from pi.cli.opening import open_session  # deferred: see _load
 
         return await open_session(arguments, environ, opening, when_ready)
 
     tui_mode = arguments.text("tui_mode")
-    return Start(
+    return AppOptions(
         load=phase("session:load")(_load),
         open=open_behind_the_screen,
         commands=_commands,
@@ -70,26 +70,26 @@ def _start(
 
 
 def _without_session(problem: PiError) -> int:
-    """The exit code when there is no session to talk in; others tell what is not told here."""
-    from pi.cli.process import complain
-    from pi.cli.session_setup import Declined
+    """Returns the exit code if no session was opened; other errors are raised."""
+    from pi.cli.process import print_error
+    from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
 
     match problem:
-        case Declined():
+        case OpenCancelled():
             return 0
         case NoMatchingSession():
-            complain(problem.message)  # without "Error:", as the original does it
+            print_error(problem.message)  # without "Error:", like the original
             return 1
         case _:
             raise problem
 
 
 def _load() -> None:
-    """Import what the session and the screen around it need: all of it is slower than a frame."""
+    """Imports what the session and its screen need: this takes longer than the first frame."""
     import pi.cli.opening
     import pi.modes.interactive.commands.table
-    import pi.modes.interactive.session_lifecycle  # noqa: F401 - imported to be there
+    import pi.modes.interactive.session_lifecycle  # noqa: F401 - imported for its side effect
 
 
 def _commands(ui: Ui) -> Commands:
@@ -98,7 +98,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
+async def _ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
     from pi.modes.interactive.dialogs.opening import ask_trust
 
     return await ask_trust(ui, folder)

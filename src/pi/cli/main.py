@@ -1,7 +1,6 @@
 """The ``pi`` command.
 
-``--version`` answers before anything is imported: people put it into shell prompts and scripts,
-and it is the first thing a newcomer waits for.
+``--version`` is answered before anything is imported: it is used in shell prompts and scripts.
 """
 
 from __future__ import annotations
@@ -13,15 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from pi import __version__
 
-_MOST_NAMED = 500
-"""Characters of the list of programs that go on."""
+_MAX_NAMED = 500
+"""Maximum length of the list of programs that are still running."""
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Run the program and return its exit code.
+    """Runs the program and returns its exit code.
 
-    Whatever goes wrong is told in one line, and what to do in another; ``PI_DEBUG=1`` shows where
-    it comes from.
+    Errors are printed in one line, with a hint on the next; ``PI_DEBUG=1`` prints the traceback.
     """
     if arguments is not None:
         streams = sys.stdout, sys.stderr
@@ -39,18 +37,19 @@ def _main(words: list[str], environ: Mapping[str, str]) -> int:
     _have_standard_streams()
     try:
         code = _run(words, environ)
-        sys.stdout.flush()  # here, where a pipe that has closed can be dealt with
+        sys.stdout.flush()  # flushed here, where a closed pipe can be handled
         return code
     except BrokenPipeError:
-        # The reader has gone, e.g. `pi models | head`; what is left to flush goes nowhere.
+        # The reader has closed the pipe, e.g. `pi models | head`; the rest of the output is
+        # dropped.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return _die_of_interrupt()
-    except Exception as problem:
+    except Exception as error:
         if environ.get("PI_DEBUG"):
             raise
-        sys.stderr.write(_told(problem, environ))
+        sys.stderr.write(_format_error(error, environ))
         return 1
 
 
@@ -59,15 +58,15 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
         sys.stdout.write(f"{__version__}\n")
         return 0
     _sanitise_standard_streams()
-    gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
+    gc.disable()  # Import creates no garbage; a collection here costs 10 % of start-up.
     try:
-        from pi.cli.quick_imports import quick_imports  # all this costs more than --version
+        from pi.cli.quick_imports import quick_imports  # deferred: slower than --version
 
         with quick_imports():
             if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
-                from pi.cli.timing import measured  # who asks does not mind one module more
+                from pi.cli.timing import run_with_timing  # deferred: only for timing
 
-                return measured(lambda: _dispatch(words, environ), environ)
+                return run_with_timing(lambda: _dispatch(words, environ), environ)
             return _dispatch(words, environ)
     finally:
         gc.enable()
@@ -82,16 +81,18 @@ def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
     return dispatch(words, environ)
 
 
-def _told(problem: Exception, environ: Mapping[str, str]) -> str:
-    """What a person reads: what happened, and what to do next on a line of its own."""
+def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
+    """Formats an error for the user: what happened, then the hint on a line of its own."""
     if isinstance(problem, FileNotFoundError) and _is_nowhere():
-        return "Error: The current directory does not exist any more.\nGo to another one first.\n"
+        return (
+            "Error: The current directory no longer exists.\nChange to another directory first.\n"
+        )
     message = getattr(problem, "message", None)
     if message is None:
         what = repr(problem)
         if isinstance(problem, OSError) and problem.filename:
             what = f"{problem.strerror}: {problem.filename}"
-        return f"Error: {what}\n{_kept(problem, environ)}PI_DEBUG=1 shows where it comes from.\n"
+        return f"Error: {what}\n{_logged(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
 
@@ -104,61 +105,63 @@ def _is_nowhere() -> bool:
     return False
 
 
-def _kept(problem: Exception, environ: Mapping[str, str]) -> str:
-    from pi.cli.crashes import keep_crash  # seldom needed, and not cheap
+def _logged(problem: Exception, environ: Mapping[str, str]) -> str:
+    from pi.cli.crashes import log_crash  # deferred: rarely needed and slow
 
     try:
-        return f"It is in {keep_crash(problem, environ)}; "
-    except Exception:  # what is told is the first problem, not that it cannot be kept
+        return f"Logged in {log_crash(problem, environ)}; "
+    except Exception:  # report the first error, not that it cannot be logged
         return ""
 
 
 def _have_standard_streams() -> None:
-    """Have all three, also for who closed one: another file would take its number otherwise."""
+    """Opens the standard streams that are closed, so that no other file gets their numbers."""
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # opens the lowest free number, which is this one
             setattr(sys, name, open(fd, "r" if fd == 0 else "w", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no bug
+            stream.reconfigure(
+                errors="replace"
+            )  # a name that the terminal cannot encode must not raise
 
 
 def _sanitise_standard_streams() -> None:
-    """Let nothing that is printed command the terminal: names of files can hold anything."""
-    from pi.base.terminal_text import SanitisedStream  # --version does not pay for it
+    """Removes terminal control sequences from everything printed: file names can contain them."""
+    from pi.base.terminal_text import SanitisedStream  # deferred: --version does not need it
 
     setattr(sys, "stdout", SanitisedStream(sys.stdout))  # noqa: B010 - it is no TextIO to mypy
     setattr(sys, "stderr", SanitisedStream(sys.stderr))  # noqa: B010
 
 
 def _list_what_goes_on() -> None:
-    """Name the programs that outlive us because an extension wanted it; all others have ended."""
+    """Lists the programs that keep running because an extension detached them."""
     if "pi.base.processes.child" not in sys.modules:
-        return  # there were none
+        return  # no process was started
     from pi.base.processes.child import left_running
     from pi.base.terminal_text import one_line
 
     if left := left_running():
         text = one_line(", ".join(left))
-        shown = text if len(text) <= _MOST_NAMED else f"{text[: _MOST_NAMED - 1]}…"
+        shown = text if len(text) <= _MAX_NAMED else f"{text[: _MAX_NAMED - 1]}…"
         sys.stderr.write(f"Still running, detached by extensions: {shown}\n")
 
 
 def _leave_hanging_threads(code: int) -> None:
-    """End here if a thread hangs: Python would wait for it."""
+    """Exits if a worker thread is blocked: Python would wait for it."""
     if "pi.cli.process" not in sys.modules:
-        return  # there were no threads
-    from pi.cli.process import still_working
+        return  # no thread was started
+    from pi.cli.process import running_threads
 
-    if still_working():
+    if running_threads():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 
 
 def _die_of_interrupt() -> int:
-    """End as Ctrl+C ends any program, so that a shell script that runs us stops too."""
+    """Exits with the default action of SIGINT, so that a calling shell script stops too."""
     import signal
 
     if os.name == "posix":

@@ -1,4 +1,4 @@
-"""The session of the interactive mode, opened behind the screen: questions are asked on it."""
+"""Opens the session of the interactive mode; questions are shown on the screen."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pi.cli.arguments import Arguments
 from pi.cli.command_context import named_session_dir
 from pi.cli.session_setup import (
     KEPT,
-    Declined,
-    SessionChoice,
-    assembled_prompts,
+    OpenCancelled,
+    SessionResolver,
+    build_prompts,
     session_options,
     warnings,
 )
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import is_file, is_folder, theme_files
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
-from pi.modes.headless import Prompt
-from pi.modes.interactive.startup import Opened, Opening
+from pi.modes.headless import PromptInput
+from pi.modes.interactive.startup import OpenContext, OpenedSession
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:
@@ -37,39 +37,39 @@ if TYPE_CHECKING:
 
 
 HINT = "To resume this session: pi --session {id}"
-LOSS = "Not everything that was said could be saved."
+LOSS = "The session could not be saved completely."
 
-Chosen: TypeAlias = tuple[Assembled, SessionChoice]
+Chosen: TypeAlias = tuple[AssembledSession, SessionResolver]
 """A session, and how its file was found."""
 
 
 async def open_session(
     arguments: Arguments,
     environ: Mapping[str, str],
-    opening: Opening,
+    opening: OpenContext,
     when_ready: Callable[[], None],
-) -> Opened:
-    """What the command line asks for. ``when_ready`` is called once everything is loaded."""
-    cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
+) -> OpenedSession:
+    """Opens the session of a command line. ``when_ready`` is called after everything is loaded."""
+    cwd, host = Path.cwd(), Machine.from_environ(environ, report=opening.report)
 
-    def prompts_of(arguments: Arguments) -> Sequence[Prompt]:
-        return assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+    def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
+        return build_prompts(arguments.prompts, arguments.files, "", cwd=cwd, home=host.home)
 
     for warning in warnings(arguments):
         opening.report(warning)
     prompts = prompts_of(arguments)
     with phase("session:open"):
         built, choice = await _chosen(arguments, host, cwd, opening)
-    if arguments.undecided:
+    if arguments.unresolved_words:
         arguments = await _decided(arguments, built)
         prompts = prompts_of(arguments)
     if choice.must_pick and (value := arguments.text("resume")):
-        # It names no session, so it is what to say in the one that is picked.
+        # The value matches no session, so it is the first prompt of the one that is picked.
         prompts = prompts_of(replace(arguments, messages=(value, *arguments.messages)))
     when_ready()
     if environ.get("PI_TIMING") == "x":
-        opening.ui.quit()  # only the start was wanted
-    return Opened(
+        opening.ui.quit()  # only the start-up was requested
+    return OpenedSession(
         port=built.session,
         host=host,
         lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
@@ -84,26 +84,30 @@ async def open_session(
     )
 
 
-async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
-    """The session; if somebody else has it open, a fork of it for who wants one."""
+async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
+    """Opens the session; if another process has it open, offers a fork of it."""
     try:
         return await _confirmed(arguments, host, cwd, opening)
     except SessionInUse as busy:
-        from pi.modes.interactive.dialogs.opening import wants_fork  # seldom needed
+        from pi.modes.interactive.dialogs.opening import (
+            ask_fork_busy_session,
+        )  # deferred: rarely needed
 
-        if not await wants_fork(opening.ui, busy):
-            raise Declined("") from busy
+        if not await ask_fork_busy_session(opening.ui, busy):
+            raise OpenCancelled("") from busy
         others = {name: value for name, value in arguments.options.items() if name not in KEPT}
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
         return await _assembled(forking, host, cwd, opening)
 
 
-async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
-    """The session; a question on the way is asked on the screen, and then it starts over."""
+async def _confirmed(
+    arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
+) -> Chosen:
+    """Opens the session; asks open questions on the screen, then starts again with the answers."""
     try:
         return await _in_some_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
-        from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
+        from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
@@ -112,34 +116,34 @@ async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Openi
 
 async def _in_some_folder(
     arguments: Arguments,
-    host: Host,
+    host: Machine,
     cwd: Path,
-    opening: Opening,
+    opening: OpenContext,
     *,
     answers: Sequence[bool] = (),
 ) -> Chosen:
-    """The session; if its folder is gone, in this one for who wants that."""
+    """Opens the session; if its folder is missing, offers the current folder."""
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
-        from pi.modes.interactive.dialogs.opening import wants_it_here
+        from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
-        if not await wants_it_here(opening.ui, gone.stored, str(cwd)):
-            raise Declined("") from gone
+        if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
+            raise OpenCancelled("") from gone
         return await _assembled(arguments, host, cwd, opening, answers=answers, stays_if_gone=True)
 
 
 async def _assembled(
     arguments: Arguments,
-    host: Host,
+    host: Machine,
     cwd: Path,
-    opening: Opening,
+    opening: OpenContext,
     *,
     answers: Sequence[bool] = (),
     stays_if_gone: bool = False,
 ) -> Chosen:
-    """The session, with the answers to what the choice of its file asks."""
-    choice = SessionChoice(
+    """Opens the session with the known answers to the questions of the resolver."""
+    choice = SessionResolver(
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
@@ -147,7 +151,7 @@ async def _assembled(
         report=opening.report,
         can_pick=True,
     )
-    parts = Parts(
+    parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
@@ -161,11 +165,11 @@ async def _assembled(
 
 
 class _Unanswered(Exception):
-    """The person has to be asked first."""
+    """A question has to be shown to the user first."""
 
 
 def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
-    """Gives the answers that are known, one after the other; then the person has to be asked."""
+    """Returns the known answers one after another; then raises the open question."""
     known = iter(answers)
 
     def confirm(question: str) -> bool:
@@ -176,19 +180,21 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
     return confirm
 
 
-async def _decided(arguments: Arguments, built: Assembled) -> Arguments:
-    """What was said, now that the flags of extensions are known."""
-    from pi.cli.extension_options import decided  # most command lines have no such flags
+async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
+    """Returns the arguments parsed with the flags of extensions."""
+    from pi.cli.extension_options import (
+        resolve_options,
+    )  # deferred: most command lines have no such flags
 
     try:
-        return decided(arguments, built.session.extensions.flags())
+        return resolve_options(arguments, built.session.extensions.flags())
     except PiError:
         await built.session.close()
         raise
 
 
-def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
-    """Let ``--continue`` find the session again, and say how else to come back to it."""
+def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
+    """Records the session for ``--continue`` and returns the hint how to resume it."""
     facts = built.session.facts
     choice.remember(facts.file, built.session.cwd, host.clock)
     lines = [LOSS] if facts.problem is not None else []
@@ -197,12 +203,12 @@ def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
     return "\n".join(lines)
 
 
-def _lines(built: Assembled, *, verbose: bool) -> list[str]:
-    """What the person reads at the start: everything, or a line."""
+def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
+    """Returns the start-up text: the full report, or one line."""
     if verbose:
-        from pi.cli.session_setup import introduction
+        from pi.cli.session_setup import verbose_report
 
-        return list(introduction(built))
+        return list(verbose_report(built))
     resources = built.workspace.resources
     parts = [f"pi {__version__}"]
     parts += [Path(file.path).name for file in resources.context.files]
@@ -215,21 +221,21 @@ def _lines(built: Assembled, *, verbose: bool) -> list[str]:
     return [" · ".join([*parts, "/help for commands"])]
 
 
-def _themes(arguments: Arguments, built: Assembled, host: Host, cwd: Path) -> list[Path]:
+def _themes(arguments: Arguments, built: AssembledSession, host: Machine, cwd: Path) -> list[Path]:
 
     known = built.session.extensions.theme_paths
     return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
 
 
 async def _welcome(ui: Ui) -> None:
-    from pi.modes.interactive.welcome import warn_of_extra_usage, welcome
+    from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
 
     await welcome(ui, __version__)
-    await warn_of_extra_usage(ui)
+    await warn_about_extra_billing(ui)
 
 
-async def _news(host: Host) -> str:
-    """Whether there is a newer version; asked at most once a day."""
+async def _news(host: Machine) -> str:
+    """Returns a notice about a newer version; the index is queried at most once a day."""
     from pi.cli.update_check import UpdateCheck
 
     check = UpdateCheck(host)
@@ -237,7 +243,7 @@ async def _news(host: Host) -> str:
     return check.notice()
 
 
-# Which theme files a session may use: named, or of the project, the person, packages.
+# Theme files of a session: given by option, of the project, of the user, of packages.
 
 
 _FOLDER = "themes"
@@ -246,15 +252,15 @@ _FOLDER = "themes"
 def session_themes(
     arguments: Arguments,
     workspace: Workspace,
-    host: Host,
+    host: Machine,
     *,
     cwd: Path,
     of_extensions: Iterable[Path] = (),
 ) -> list[Path]:
-    """The files, what wins first. They are looked for anew each time; none is read.
+    """Returns the theme files in order of precedence. They are searched each time and not read.
 
-    ``cwd`` is where the command line was written, ``of_extensions`` are files and folders that
-    extensions know of.
+    ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
+    extensions.
     """
     given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
     named = list(_files(given))
@@ -278,7 +284,7 @@ def theme_paths(
     trusted: bool,
     others: Iterable[Path] = (),
 ) -> list[Path]:
-    """The theme files of the settings, of both folders of themes and of ``others``."""
+    """Returns the theme files of the settings, of both theme folders and of ``others``."""
     lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
     places = [project / _FOLDER] if trusted else []
     places.append(agent_dir / _FOLDER)
@@ -288,7 +294,7 @@ def theme_paths(
 
 
 def _selection(settings: Settings, scope: str, base: Path) -> Selection:
-    """What a settings file says of themes; a project's says nothing before it is trusted."""
+    """Returns the ``themes`` of a settings file; a project's file only if it is trusted."""
     listed = settings.layer(scope, (_FOLDER,))
     entries = listed if isinstance(listed, list) else []
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)

@@ -1,4 +1,4 @@
-"""Every option of the command line, as data; help and completion are made from the same rows."""
+"""All options and subcommands as data, for parsing, help and completion."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record
 
 Kind: TypeAlias = Literal["switch", "value", "list", "many", "optional", "pair"]
-"""``list`` is comma-separated, ``many`` may be given again, ``optional`` may lack its value, and
-``pair`` may have a second one."""
+"""``list`` is comma-separated, ``many`` can be repeated, ``optional`` can omit its value, ``pair``
+can have a second value.
+"""
 
 Completes: TypeAlias = Literal["", "file", "folder"]
-"""What a shell offers for a value."""
+"""What a shell completes for a value."""
 
 
 class Flag(Record):
@@ -22,36 +23,36 @@ class Flag(Record):
     help: str
     short: str = ""
     alias: str = ""
-    """Another long name, which help and completion leave out."""
+    """An alias that help and completion do not list."""
     kind: Kind = "switch"
     value: str = ""
-    """What the value is, as help shows it."""
+    """The placeholder of the value in the help page."""
     values: tuple[str, ...] = ()
-    """The values that there are, if they are few."""
+    """The allowed values, if they are fixed."""
     completes: Completes = ""
 
     @property
     def field(self) -> str:
-        """The name under which it is found after parsing."""
+        """The name of the parsed value."""
         return self.name.removeprefix("--").replace("-", "_")
 
 
 MODE, MODEL, SESSION, TOOLS, RESOURCES, OTHER = (
-    "How it runs",
-    "Which model",
-    "Which session",
+    "Mode",
+    "Model",
+    "Session",
     "Tools",
-    "Instructions, skills, extensions, themes",
-    "Trust, network, help",
+    "Resources",
+    "Other",
 )
-"""The groups of the help page, in its order."""
+"""Group titles of the help page, in order."""
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 MODES = ("text", "json", "rpc")
 TUI_MODES = ("regular", "fullscreen")
 
 
 def switch(name: str, help: str, short: str = "", *, group: str = "", alias: str = "") -> Flag:
-    """A row of an option without a value."""
+    """Returns the row of an option without a value."""
     return Flag(name=name, group=group, help=help, short=short, alias=alias)
 
 
@@ -66,7 +67,7 @@ def value(
     values: tuple[str, ...] = (),
     completes: Completes = "",
 ) -> Flag:
-    """A row of an option with a value."""
+    """Returns the row of an option with a value."""
     return Flag(
         name=name,
         group=group,
@@ -81,50 +82,52 @@ def value(
 
 _MODE = (
     switch(
-        "--print", "say one thing, print the answer, and end", "-p", group=MODE, alias="--prompt"
+        "--print", "print the answer to one prompt and exit", "-p", group=MODE, alias="--prompt"
     ),
-    value("--mode", "mode", "what comes out", group=MODE, values=MODES),
-    value("--tui-mode", "mode", "how the screen is used", group=MODE, values=TUI_MODES),
-    switch("--verbose", "tell on standard error what was loaded", group=MODE),
+    value("--mode", "mode", "output format", group=MODE, values=MODES),
+    value("--tui-mode", "mode", "screen mode", group=MODE, values=TUI_MODES),
+    switch("--verbose", "print what was loaded to standard error", group=MODE),
 )
 _MODEL = (
-    value("--model", "pattern", "provider/id:thinking, or a part of a name", group=MODEL),
-    value("--provider", "name", "look for the model only there", group=MODEL),
-    value("--api-key", "key", "a key for this run", group=MODEL),
-    value("--thinking", "level", "how much the model thinks", group=MODEL, values=LEVELS),
-    value("--models", "a,b", "patterns of models to switch between", group=MODEL, kind="list"),
-    value("--list-models", "search", "show the models and end", group=MODEL, kind="optional"),
+    value("--model", "pattern", "provider/id:thinking, or part of a name", group=MODEL),
+    value("--provider", "name", "only match models of this provider", group=MODEL),
+    value("--api-key", "key", "API key for this run", group=MODEL),
+    value("--thinking", "level", "thinking level", group=MODEL, values=LEVELS),
+    value("--models", "a,b", "patterns of models to cycle through", group=MODEL, kind="list"),
+    value("--list-models", "search", "list models and exit", group=MODEL, kind="optional"),
 )
 _SESSION = (
-    switch("--continue", "go on with the latest session of this folder", "-c", group=SESSION),
+    switch("--continue", "continue the latest session of this folder", "-c", group=SESSION),
     value(
         "--resume",
         "path|id",
-        "open a session; with no match, choose one, and the value is its first prompt",
+        "resume a session; without a match, pick one and send the value as prompt",
         "-r",
         group=SESSION,
         kind="optional",
     ),
-    value("--session", "path|id", "go on with this session", group=SESSION, completes="file"),
-    value("--session-id", "id", "go on with this session, or begin it", group=SESSION),
-    value("--fork", "path|id", "go on with a copy of it", group=SESSION, completes="file"),
-    value("--session-dir", "dir", "where sessions are kept", group=SESSION, completes="folder"),
-    switch("--no-session", "keep nothing", group=SESSION),
-    value("--name", "name", "what the session is called", "-n", group=SESSION),
+    value("--session", "path|id", "open this session", group=SESSION, completes="file"),
+    value("--session-id", "id", "use this session id, create it if missing", group=SESSION),
+    value(
+        "--fork", "path|id", "continue in a copy of this session", group=SESSION, completes="file"
+    ),
+    value("--session-dir", "dir", "session directory", group=SESSION, completes="folder"),
+    switch("--no-session", "do not save the session", group=SESSION),
+    value("--name", "name", "name of the session", "-n", group=SESSION),
     value(
         "--export",
         "in [out]",
-        "write a session file as a web page, and end",
+        "export a session file as a web page and exit",
         group=SESSION,
         kind="pair",
         completes="file",
     ),
 )
 _TOOLS = (
-    value("--tools", "a,b", "only these tools", "-t", group=TOOLS, kind="list"),
-    value("--exclude-tools", "a,b", "not these tools", "-xt", group=TOOLS, kind="list"),
-    switch("--no-builtin-tools", "none of the built-in tools", "-nbt", group=TOOLS),
-    switch("--no-tools", "no tools at all", "-nt", group=TOOLS),
+    value("--tools", "a,b", "allow only these tools", "-t", group=TOOLS, kind="list"),
+    value("--exclude-tools", "a,b", "disable these tools", "-xt", group=TOOLS, kind="list"),
+    switch("--no-builtin-tools", "disable the built-in tools", "-nbt", group=TOOLS),
+    switch("--no-tools", "disable all tools", "-nt", group=TOOLS),
 )
 
 
@@ -136,77 +139,82 @@ _RESOURCES = (
     value(
         "--system-prompt",
         "text|file",
-        "in place of the usual instructions",
+        "replace the system prompt",
         group=RESOURCES,
         completes="file",
     ),
     value(
         "--append-system-prompt",
         "text|file",
-        "in addition to the instructions; may be given again",
+        "append to the system prompt; can be repeated",
         group=RESOURCES,
         kind="many",
         completes="file",
     ),
-    switch("--no-context-files", "read no AGENTS.md or CLAUDE.md", "-nc", group=RESOURCES),
-    _path("--skill", "load skills; may be given again"),
-    switch("--no-skills", "only those given with --skill", "-ns", group=RESOURCES),
-    _path("--prompt-template", "load prompt templates; may be given again"),
-    switch("--no-prompt-templates", "only those that are given", "-np", group=RESOURCES),
-    _path("--extension", "load an extension; may be given again", "-e"),
-    switch("--no-extensions", "only those given with -e", "-ne", group=RESOURCES),
-    _path("--theme", "load a theme; may be given again"),
-    switch("--no-themes", "only those given with --theme", group=RESOURCES),
-    value("--use-theme", "name", "the theme to begin with, or light/dark", group=RESOURCES),
+    switch("--no-context-files", "do not read AGENTS.md or CLAUDE.md", "-nc", group=RESOURCES),
+    _path("--skill", "load skills; can be repeated"),
+    switch("--no-skills", "load only skills given with --skill", "-ns", group=RESOURCES),
+    _path("--prompt-template", "load prompt templates; can be repeated"),
+    switch(
+        "--no-prompt-templates",
+        "load only prompt templates given as options",
+        "-np",
+        group=RESOURCES,
+    ),
+    _path("--extension", "load an extension; can be repeated", "-e"),
+    switch("--no-extensions", "load only extensions given with -e", "-ne", group=RESOURCES),
+    _path("--theme", "load a theme; can be repeated"),
+    switch("--no-themes", "load only themes given with --theme", group=RESOURCES),
+    value("--use-theme", "name", "theme, or a light/dark pair", group=RESOURCES),
 )
 _OTHER = (
     switch("--approve", "trust the project for this run", "-a", group=OTHER),
-    switch("--no-approve", "read nothing of the project", "-na", group=OTHER),
-    switch("--offline", "ask nobody but the model", group=OTHER),
-    switch("--help", "show this page", "-h", group=OTHER),
+    switch("--no-approve", "ignore project resources for this run", "-na", group=OTHER),
+    switch("--offline", "no network requests except to the model", group=OTHER),
+    switch("--help", "show this help", "-h", group=OTHER),
     switch("--version", "show the version", "-v", group=OTHER),
 )
 
 FLAGS: tuple[Flag, ...] = (*_MODE, *_MODEL, *_SESSION, *_TOOLS, *_RESOURCES, *_OTHER)
 
 
-# Every ``pi <word>``, as data; dispatch, help and completion are made from the same rows.
+# Every ``pi <word>``, as data, for dispatch, help and completion.
 
 
-_HELP = switch("--help", "show this page", "-h")
+_HELP = switch("--help", "show this help", "-h")
 _APPROVE = (
     switch("--approve", "trust the project for this run", "-a"),
-    switch("--no-approve", "read nothing of the project", "-na"),
+    switch("--no-approve", "ignore project resources for this run", "-na"),
 )
-_LOCAL = switch("--local", "in the settings of the project", "-l")
+_LOCAL = switch("--local", "use the project settings", "-l")
 _TARGET = (
-    value("--provider", "name", "whose credentials"),
-    value("--model", "pattern", "those of the model's provider"),
+    value("--provider", "name", "provider name"),
+    value("--model", "pattern", "use the provider of this model"),
 )
 
 
-class Form(Record):
-    """One way to use a command."""
+class CommandUsage(Record):
+    """One usage of a subcommand."""
 
     usage: str
     """The words after ``pi``."""
     help: str
 
 
-class Command(Record):
-    """One command."""
+class SubcommandRow(Record):
+    """One subcommand."""
 
     name: str
-    forms: tuple[Form, ...]
+    forms: tuple[CommandUsage, ...]
     flags: tuple[Flag, ...] = ()
     module: str = ""
-    """Below ``pi.cli.subcommands``, if it is not called like the command."""
+    """Module below ``pi.cli.subcommands``, if it differs from the name."""
     is_alias: bool = False
-    """Whether it is another name, which help and completion leave out."""
+    """Whether it is an alias that help and completion do not list."""
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The fixed words that can follow its name."""
+        """Returns the fixed words that can follow the name."""
         seconds = [form.usage.split()[1] for form in self.forms if " " in form.usage]
         fixed = (second for second in seconds if second[0].isalpha())
         return tuple(word for second in fixed for word in second.split("|"))
@@ -214,54 +222,54 @@ class Command(Record):
 
 def _command(
     name: str, *forms: tuple[str, str], flags: tuple[Flag, ...] = (), module: str = ""
-) -> Command:
-    rows = tuple(Form(usage=usage, help=help) for usage, help in forms)
-    return Command(name=name, forms=rows, flags=(*flags, _HELP), module=module)
+) -> SubcommandRow:
+    rows = tuple(CommandUsage(usage=usage, help=help) for usage, help in forms)
+    return SubcommandRow(name=name, forms=rows, flags=(*flags, _HELP), module=module)
 
 
 _PACKAGES = "packages"
 
-COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[SubcommandRow, ...] = (
     _command(
         "models",
-        ("models [search]", "list the models that can be asked"),
-        ("models pull", "fetch the embedded model, which needs no key and no network"),
-        ("models use <server>", "let a server found on this machine answer: ollama, vllm, …"),
+        ("models [search]", "list available models"),
+        ("models pull", "download the embedded model (no key needed)"),
+        ("models use <server>", "use a model server on this machine: ollama, vllm, …"),
     ),
     _command(
         "sessions",
         ("sessions [search]", "list the sessions of this folder"),
-        ("sessions rename <id> <name>", "give a session a name"),
-        ("sessions move <id> <folder>", "have it work in another folder"),
-        ("sessions delete <id>", "put a session into the trash"),
-        ("sessions export <id> [out]", "write it as .html, .md, .txt or .jsonl"),
+        ("sessions rename <id> <name>", "rename a session"),
+        ("sessions move <id> <folder>", "move a session to another folder"),
+        ("sessions delete <id>", "move a session to the trash"),
+        ("sessions export <id> [out]", "export as .html, .md, .txt or .jsonl"),
         flags=(
-            switch("--all", "those of all folders"),
-            switch("--texts", "search in everything that was said"),
-            switch("--json", "for programs: one session per line"),
-            value("--session-dir", "dir", "where sessions are kept", completes="folder"),
+            switch("--all", "list sessions of all folders"),
+            switch("--texts", "search in message texts"),
+            switch("--json", "print one JSON object per line"),
+            value("--session-dir", "dir", "session directory", completes="folder"),
         ),
     ),
     _command(
         "auth",
-        ("auth check", "whether there are credentials: ready, not_ready or invalid"),
-        ("auth print-api-key", "print the key that requests are made with"),
-        ("auth print-bearer-token", "print the token of a login"),
-        ("auth login [provider]", "log in, or store a key"),
-        ("auth logout <provider>", "forget what is stored"),
+        ("auth check", "print the status: ready, not_ready or invalid"),
+        ("auth print-api-key", "print the API key"),
+        ("auth print-bearer-token", "print the access token of a login"),
+        ("auth login [provider]", "log in or store an API key"),
+        ("auth logout <provider>", "remove stored credentials"),
         flags=(
             *_TARGET,
-            switch("--json", "check: for programs"),
-            switch("--credentials", "check: say also where they come from"),
-            switch("--no-refresh", "check: ask nobody"),
-            value("--min-expiry", "time", "print: how long it must live, e.g. 30s, 5m, 1h"),
-            switch("--key", "login: store a key, although there is a login"),
+            switch("--json", "check: print JSON"),
+            switch("--credentials", "check: also print the source"),
+            switch("--no-refresh", "check: no network requests"),
+            value("--min-expiry", "time", "print: minimum remaining lifetime, e.g. 30s, 5m, 1h"),
+            switch("--key", "login: store an API key instead of logging in"),
         ),
     ),
-    _command("doctor", ("doctor", "what is set up, what is missing, and what to do")),
+    _command("doctor", ("doctor", "check the installation")),
     _command(
         "completion",
-        ("completion bash|zsh|fish", "print a script that completes commands and options"),
+        ("completion bash|zsh|fish", "print a shell completion script"),
     ),
     _command(
         "install",
@@ -275,9 +283,9 @@ COMMANDS: tuple[Command, ...] = (
         flags=(_LOCAL, *_APPROVE),
         module=_PACKAGES,
     ),
-    Command(
+    SubcommandRow(
         name="uninstall",
-        forms=(Form(usage="uninstall <source>", help="remove a package"),),
+        forms=(CommandUsage(usage="uninstall <source>", help="remove a package"),),
         flags=(_LOCAL, *_APPROVE, _HELP),
         module=_PACKAGES,
         is_alias=True,
@@ -286,26 +294,26 @@ COMMANDS: tuple[Command, ...] = (
         "update",
         ("update [source|self|pi]", "update pi or packages"),
         flags=(
-            switch("--self", "pi itself"),
-            switch("--extensions", "all packages"),
-            switch("--models", "the list of models"),
+            switch("--self", "update pi"),
+            switch("--extensions", "update all packages"),
+            switch("--models", "update the model list"),
             switch("--all", "everything"),
-            value("--extension", "source", "one package"),
-            switch("--force", "although it is up to date"),
+            value("--extension", "source", "update one package"),
+            switch("--force", "reinstall even if up to date"),
             *_APPROVE,
         ),
         module=_PACKAGES,
     ),
-    _command("list", ("list", "show the packages"), flags=_APPROVE, module=_PACKAGES),
+    _command("list", ("list", "list packages"), flags=_APPROVE, module=_PACKAGES),
     _command(
         "config",
-        ("config", "choose what of the packages is used"),
+        ("config", "enable or disable package resources"),
         flags=(_LOCAL, *_APPROVE),
         module=_PACKAGES,
     ),
 )
 
 
-def find_command(word: str) -> Command | None:
-    """The command that a first word names, if it names one."""
+def find_command(word: str) -> SubcommandRow | None:
+    """Returns the subcommand with this name, or ``None``."""
     return next((command for command in COMMANDS if command.name == word), None)

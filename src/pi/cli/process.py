@@ -1,4 +1,4 @@
-"""Ending on a signal: what is under way is cancelled, and so saves and closes what it has."""
+"""Process-wide behaviour: exit on signals, blocked threads, standard streams."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-# Ending although a thread hangs, as one does that reads from a disk that has gone.
+# Exits even if a worker thread is blocked, for example on a dead network drive.
 
 
 THREAD_GRACE_SECONDS = 2.0
-"""Seconds that threads have at the end of the program."""
+"""Seconds that threads have to finish at exit."""
 _NAME = "asyncio_"
-"""How the names of the threads begin that an event loop starts."""
+"""Name prefix of the threads of an event loop."""
 
 
-def let_threads_go(
-    loop: asyncio.AbstractEventLoop, *, patience: float = THREAD_GRACE_SECONDS
+def join_threads(
+    loop: asyncio.AbstractEventLoop, *, grace_seconds: float = THREAD_GRACE_SECONDS
 ) -> None:
-    """Have the threads of ``loop`` end, and wait for them, but not for ever as ``asyncio`` does."""
+    """Ends the threads of ``loop`` and waits for them, unlike ``asyncio`` with a time limit."""
     threads = getattr(loop, "_default_executor", None)
     if threads is None:
         return
-    from concurrent.futures import ThreadPoolExecutor  # loaded already: this is what it is
+    from concurrent.futures import ThreadPoolExecutor  # already imported: asyncio uses it
 
-    loop.set_default_executor(ThreadPoolExecutor())  # which has nothing to do, and is waited for
+    loop.set_default_executor(ThreadPoolExecutor())  # idle threads end at once and are joined
     threads.shutdown(wait=False)
-    end = time.monotonic() + patience
-    for thread in still_working():
+    end = time.monotonic() + grace_seconds
+    for thread in running_threads():
         thread.join(max(end - time.monotonic(), 0))
 
 
-def still_working() -> list[threading.Thread]:
-    """The threads of event loops."""
+def running_threads() -> list[threading.Thread]:
+    """Returns the threads of event loops."""
     return [thread for thread in threading.enumerate() if thread.name.startswith(_NAME)]
 
 
 T = TypeVar("T")
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Those that there are on this system."""
+"""The signals that exist on this system."""
 SIGNAL_GRACE_SECONDS = 3.0
-"""Seconds in which the event loop has to take a signal; a function that never returns holds it."""
+"""Seconds until the event loop must handle a signal; a blocking function prevents that."""
 
 
-class Signalled(Exception):
+class TerminatedBySignal(Exception):
     """A signal ended the work."""
 
     def __init__(self, number: int) -> None:
@@ -67,25 +67,28 @@ class Signalled(Exception):
 
 
 def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """The exit code that ``work`` gives, or that of the signal that ended it.
+    """Returns the exit code of ``work``, or of the signal that ended it.
 
-    ``KeyboardInterrupt`` after Ctrl+C, once it has cleaned up.
+    Raises ``KeyboardInterrupt`` after Ctrl+C, once ``work`` has cleaned up.
     """
     try:
         return asyncio.run(until_signal(work))
-    except Signalled as ended:
+    except TerminatedBySignal as ended:
         if ended.number == signal.SIGINT:
             raise KeyboardInterrupt from None
         return 128 + ended.number
 
 
 async def until_signal(
-    work: Coroutine[Any, Any, T], *, patience: float = SIGNAL_GRACE_SECONDS
+    work: Coroutine[Any, Any, T], *, grace_seconds: float = SIGNAL_GRACE_SECONDS
 ) -> T:
-    """What ``work`` gives; ``Signalled`` once a signal has ended it and it has cleaned up.
+    """Returns the result of ``work``.
 
-    A second signal ends the program at once. If ``work`` holds up the event loop for longer than
-    ``patience``, Ctrl+C is raised there as ``KeyboardInterrupt``, and other signals end it too.
+    Raises ``TerminatedBySignal`` after a signal, once it has cleaned up.
+
+    A second signal terminates the process at once. If ``work`` blocks the event loop for longer
+    than ``grace_seconds``, Ctrl+C raises ``KeyboardInterrupt`` there; other signals terminate the
+    process.
     """
     task = asyncio.ensure_future(work)
     received: list[int] = []
@@ -95,20 +98,20 @@ async def until_signal(
         received.append(number)
         task.cancel()
 
-    with _told(end, patience):
+    with _signal_handlers(end, grace_seconds):
         try:
             return await task
         except asyncio.CancelledError:
             if not received:
                 raise
-            raise Signalled(received[0]) from None
+            raise TerminatedBySignal(received[0]) from None
         finally:
-            let_threads_go(asyncio.get_running_loop())
+            join_threads(asyncio.get_running_loop())
 
 
 @contextmanager
-def _told(end: Callable[[int], None], patience: float) -> Iterator[None]:
-    """Have ``end`` called for every signal that ends the program."""
+def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterator[None]:
+    """Calls ``end`` for every signal that ends the program."""
     loop = asyncio.get_running_loop()
     reminders: dict[int, threading.Timer] = {}
     was_raised = False
@@ -117,19 +120,19 @@ def _told(end: Callable[[int], None], patience: float) -> Iterator[None]:
         reminders[number].cancel()
         end(number)
 
-    # Not ``loop.add_signal_handler``: what that is given waits for the loop, however long it hangs.
-    def heard(number: int, frame: FrameType | None) -> None:
+    # Not ``loop.add_signal_handler``: its callbacks wait for the loop, even if the loop is blocked.
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         nonlocal was_raised
         if number in reminders and number == signal.SIGINT and not was_raised:
             was_raised = True
-            raise KeyboardInterrupt  # in whatever holds the loop up; then everything is closed
+            raise KeyboardInterrupt  # in the code that blocks the loop
         if number in reminders:
             _die(number)
-        reminders[number] = _remind(number, patience)
+        reminders[number] = _remind(number, grace_seconds)
         loop.call_soon_threadsafe(take, number)
 
     numbers = [int(getattr(signal, name)) for name in ENDING if hasattr(signal, name)]
-    before = {number: signal.signal(number, heard) for number in numbers}
+    before = {number: signal.signal(number, handle_signal) for number in numbers}
     try:
         yield
     finally:
@@ -140,7 +143,7 @@ def _told(end: Callable[[int], None], patience: float) -> Iterator[None]:
 
 
 def _remind(number: int, seconds: float) -> threading.Timer:
-    """Have the signal again after some time."""
+    """Sends the signal again after some time."""
     main = threading.main_thread().ident
 
     def again() -> None:
@@ -154,37 +157,37 @@ def _remind(number: int, seconds: float) -> threading.Timer:
 
 
 def _die(number: int) -> None:
-    """End as the signal does by itself."""
+    """Terminates with the default action of the signal."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 
-# The three streams of the process, as modes without a screen use them.
+# Standard streams, as modes without a screen use them.
 
 
-def complain(text: str) -> None:
-    """Say something to the person, beside the output; nothing in it can command a terminal."""
+def print_error(text: str) -> None:
+    """Prints a message to standard error, without terminal control sequences."""
     sys.stderr.write(f"{sanitise(text)}\n")
     sys.stderr.flush()
 
 
 def print_json(value: object) -> None:
-    """Print a line of JSON for programs; a terminal that shows it obeys nothing in it."""
+    """Prints a line of JSON, without terminal control sequences."""
     sys.stdout.write(escape_controls(encode_line(value).decode()))
 
 
 def rewrite_line(text: str) -> None:
-    """Show a text in place of the current line of standard error, which is a terminal."""
+    """Replaces the current line of standard error, which is a terminal."""
     stream: TextIO = sys.stderr
     if isinstance(stream, SanitisedStream):
-        stream = stream.unsanitised  # the return is ours
+        stream = stream.unsanitised  # added after sanitising
     stream.write(f"\r{sanitise(text)}")
     stream.flush()
 
 
 @contextmanager
 def protocol_output() -> Iterator[int]:
-    """Standard output for us alone: meanwhile, what anybody else prints goes to standard error."""
+    """Reserves standard output: what other code prints meanwhile goes to standard error."""
     sys.stdout.flush()
     ours = os.dup(1)
     os.dup2(2, 1)
@@ -199,7 +202,7 @@ def protocol_output() -> Iterator[int]:
 
 
 async def piped_input() -> str:
-    """What is piped into the program; nothing, if a person sits at the other end."""
+    """Returns piped input; empty if standard input is a terminal."""
     if sys.stdin.isatty():
         return ""
     from pi.modes.stdio import read_chunks
@@ -208,7 +211,7 @@ async def piped_input() -> str:
 
 
 def confirm(question: str) -> bool:
-    """Ask a person; nobody there means no."""
+    """Asks the user; returns False without a terminal."""
     sys.stderr.write(sanitise(question))
     sys.stderr.flush()
     if not sys.stdin.isatty():

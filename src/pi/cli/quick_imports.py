@@ -1,9 +1,8 @@
-"""Find modules in one step, because a start loads hundreds of them. Needs no pathlib.
+"""Finds modules in one step, because a start loads hundreds of them. Does not use pathlib.
 
-For each module Python asks all finders it has, and looks at folders and files in an order that
-allows for every kind of module. Ours and those of Python's library are nearly all alike: a source
-file with its compiled form beside it. Whatever is not, e.g. not yet compiled or changed since, is
-left to Python.
+For each module Python calls all finders, and checks folders and files for every kind of module.
+Nearly all modules of pi and of the standard library are a source file with a compiled file beside
+it. All others, e.g. not yet compiled or changed since, are left to Python.
 """
 
 from __future__ import annotations
@@ -24,28 +23,28 @@ if TYPE_CHECKING:
     from _typeshed.importlib import MetaPathFinderProtocol
 
 _KIND = MAGIC_NUMBER + bytes(4)
-"""How a compiled file begins that belongs to a source file with a certain time and size."""
+"""First bytes of a compiled file that is valid for a source file with a certain time and size."""
 
 _HEAD = len(_KIND) + 8
-"""Bytes before the code: these, then the time and the size."""
+"""Header size: magic number and flags, then the time and the size."""
 
 _BINARY = getattr(os, "O_BINARY", 0)
-"""Windows would translate line ends otherwise."""
+"""Prevents newline translation on Windows."""
 
 _LIBRARY = os.__file__.rpartition(os.sep)[0]
-"""The folder of Python's own modules."""
+"""The folder of the standard library."""
 
 
 def quick_imports(
     package: ModuleType = pi, *, library: str = _LIBRARY
 ) -> AbstractContextManager[None]:
-    """The modules of ``package`` and those of Python's library are found in one step inside."""
+    """Finds the modules of ``package`` and of the standard library in one step inside the block."""
     return asked_first(_QuickFinder(package, library))
 
 
 @contextmanager
 def asked_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
-    """Python asks ``finder`` for modules before it asks others, inside."""
+    """Puts ``finder`` before the other finders inside the block."""
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -54,7 +53,7 @@ def asked_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
 
 
 class _QuickFinder:
-    """Finds a module if its compiled form is there and as old as the source."""
+    """Finds a module if its compiled file exists and matches the source."""
 
     def __init__(self, package: ModuleType, library: str) -> None:
         self._names = sys.stdlib_module_names | {package.__name__}
@@ -66,7 +65,7 @@ class _QuickFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where it is, with its code; nothing if Python had better look itself."""
+        """Returns the spec with the code, or ``None`` to leave the module to Python."""
         if name.partition(".")[0] not in self._names or (path is not None and len(path) != 1):
             return None
         folder, leaf = self._library if path is None else path[0], name.rpartition(".")[2]
@@ -88,24 +87,26 @@ class _QuickFinder:
 
 
 class _Loader(SourceFileLoader):
-    """Has the code already, for the first who asks."""
+    """Returns code that is already loaded, once."""
 
     def __init__(self, name: str, source: str, code: CodeType) -> None:
         super().__init__(name, source)
         self._code: CodeType | None = code
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """The code of the module."""
+        """Returns the code of the module."""
         code, self._code = self._code, None
         return code or super().get_code(fullname)
 
 
 def _code(source: str, cached: str) -> CodeType | None:
-    """The code of a source file, if it is compiled and neither was changed nor moved since."""
+    """Returns the code of a source file, if it is compiled and the source was neither changed nor
+    moved.
+    """
     try:
         written = os.stat(source)  # noqa: PTH116
         data = _content(cached)
-    except OSError:  # not there
+    except OSError:  # not found
         return None
     if not data.startswith(_KIND + _word(written.st_mtime) + _word(written.st_size)):
         return None

@@ -1,4 +1,4 @@
-"""What the command line wants of a session. Pure."""
+"""Converts the command line to session options, prompts and the session to open."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
-from pi.coding.extension_host.discovery.manifest import Following
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.extension_host.discovery.manifest import FollowingWord
 from pi.coding.port.extensions import ExtensionInfo
-from pi.coding.resources.discovery import Wanted
-from pi.coding.runtime.assemble import Assembled
-from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.resources.discovery import ResourceOptions
+from pi.coding.runtime.assemble import AssembledSession
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import (
     Breadcrumb,
-    Shelf,
+    SessionLocation,
     find_breadcrumb,
     leave_breadcrumb,
     new_session,
     terminal_key,
 )
 from pi.coding.tools.images import ImageLimits, image_type, prepare_image
-from pi.modes.headless import Prompt
+from pi.modes.headless import PromptInput
 
 if TYPE_CHECKING:
-    from pi.cli.saved_sessions import KeptSessions
+    from pi.cli.saved_sessions import SavedSessions
 
 
 def session_options(arguments: Arguments) -> SessionOptions:
-    """The options of a session; what cannot be used is left out, see ``warnings``."""
+    """Returns the options of a session; invalid ones are left out, see ``warnings``."""
     level = arguments.text("thinking")
     return SessionOptions(
         model=arguments.text("model"),
@@ -47,13 +47,13 @@ def session_options(arguments: Arguments) -> SessionOptions:
         api_key=arguments.text("api_key"),
         thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
         models=arguments.texts("models"),
-        tools=ToolWishes(
+        tools=ToolFilter(
             only=arguments.texts("tools"),
             without=arguments.texts("exclude_tools") or (),
             built_in=not arguments.switch("no_builtin_tools"),
             any=not arguments.switch("no_tools"),
         ),
-        resources=Wanted(
+        resources=ResourceOptions(
             context_files=not arguments.switch("no_context_files"),
             skills=not arguments.switch("no_skills"),
             skill_paths=arguments.texts("skill") or (),
@@ -62,7 +62,7 @@ def session_options(arguments: Arguments) -> SessionOptions:
             system_prompt=arguments.text("system_prompt"),
             append_system_prompt=arguments.texts("append_system_prompt") or (),
         ),
-        extensions=WantedExtensions(
+        extensions=ExtensionOptions(
             discover=not arguments.switch("no_extensions"),
             paths=arguments.texts("extension") or (),
             flags={option.name: _given(option) for option in arguments.extension_options},
@@ -74,14 +74,17 @@ def session_options(arguments: Arguments) -> SessionOptions:
 
 
 def warnings(arguments: Arguments) -> Iterator[str]:
-    """What was said and is not used."""
+    """Returns warnings about options that are not used."""
     level = arguments.text("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
 
 
 def approval(arguments: Arguments) -> bool | None:
-    """Trust for this run; ``None`` if nothing was said. Who says both wants to be careful."""
+    """Returns the trust for this run; ``None`` without an option.
+
+    With both, the project is not trusted.
+    """
     if arguments.switch("no_approve"):
         return False
     return True if arguments.switch("approve") else None
@@ -90,24 +93,24 @@ def approval(arguments: Arguments) -> bool | None:
 def _given(option: ExtensionOption) -> bool | str:
     if option.value is None:
         return True
-    return option.value if option.is_sure else Following(option.value)
+    return option.value if option.is_attached else FollowingWord(option.value)
 
 
-# The first thing that is said: piped input, files and words together.
+# The first prompt: piped input, files and messages together.
 
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a file that is attached."""
+"""Maximum size of an attached file in bytes."""
 
 
 class FileMissing(PiError):
-    """A file that the command line names is not there."""
+    """A file on the command line does not exist."""
 
 
-def assembled_prompts(
+def build_prompts(
     messages: Sequence[str], files: Sequence[str], piped: str, *, cwd: Path, home: Path
-) -> list[Prompt]:
-    """Everything that is to be said, in order; the first one brings what was piped and attached."""
+) -> list[PromptInput]:
+    """Returns all prompts in order; the first includes piped input and attached files."""
     attached = [_attached(name, cwd, home) for name in files]
     first, *later = messages or ("",)
     parts = (piped.strip(), "".join(prompt.text for prompt in attached) + first)
@@ -115,12 +118,15 @@ def assembled_prompts(
     text = "\n\n".join(part for part in parts if part) + notes
     images = tuple(image for prompt in attached for image in prompt.images)
     if not text and not images:
-        return [Prompt(text=message) for message in later]
-    return [Prompt(text=text, images=images), *(Prompt(text=message) for message in later)]
+        return [PromptInput(text=message) for message in later]
+    return [
+        PromptInput(text=text, images=images),
+        *(PromptInput(text=message) for message in later),
+    ]
 
 
-class _Attached(Prompt):
-    """What one file adds, and what is said of it at the end."""
+class _Attached(PromptInput):
+    """Returns the images and the text that one file adds to the prompt."""
 
     notes: tuple[str, ...] = ()
 
@@ -128,14 +134,14 @@ class _Attached(Prompt):
 def _attached(name: str, cwd: Path, home: Path) -> _Attached:
     path = cwd / _expanded(name, home)
     try:
-        with path.open("rb") as file:  # which may be a pipe: @<(command)
+        with path.open("rb") as file:  # it can be a pipe: @<(command)
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise FileMissing(f"File not found: {path}") from None
-    except OSError as problem:
-        raise FileMissing(f"Cannot read {path}: {problem.strerror}") from problem
+    except OSError as error:
+        raise FileMissing(f"Cannot read {path}: {error.strerror}") from error
     if len(data) > LARGEST:
-        raise FileMissing(f"Cannot read {path}: it is larger than {LARGEST >> 20} MiB.")
+        raise FileMissing(f"Cannot read {path}: larger than {LARGEST >> 20} MiB.")
     kind = image_type(data)
     if kind is None:
         text = data.decode("utf-8", "replace")
@@ -150,22 +156,22 @@ def _expanded(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
-# Which session the command line means.
+# Selects the session that the command line requests.
 
 
 KEPT = ("fork", "session", "session_id", "continue", "resume")
-"""Options that mean a session which there is already."""
+"""Options that open an existing session."""
 
 
-class Declined(PiError):
-    """The person does not want to go on."""
+class OpenCancelled(PiError):
+    """The user cancelled opening the session."""
 
 
-class SessionChoice:
-    """Opens what the command line asks for, on the shelf that the settings name.
+class SessionResolver:
+    """Opens the requested session in the location given by the settings.
 
-    With ``can_pick``, a ``--resume`` that matches no session sets ``must_pick``: the user is to
-    choose one on the screen. Otherwise it raises ``NoMatchingSession``.
+    With ``can_pick``, a ``--resume`` that matches no session sets ``must_pick``: the user picks one
+    on the screen. Otherwise it raises ``NoMatchingSession``.
     """
 
     def __init__(
@@ -186,62 +192,65 @@ class SessionChoice:
         self._report = report
         self._can_pick = can_pick
 
-    def open(self, shelf: Shelf) -> SessionLog:
-        """The session; a new one, unless another is asked for."""
+    def open(self, location: SessionLocation) -> SessionLog:
+        """Opens the session; a new one, unless another is requested."""
         if not any(name in self._arguments.options for name in KEPT):
-            return new_session(shelf)
-        return self._kept(shelf)
+            return new_session(location)
+        return self._kept(location)
 
     def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
-        """Let ``--continue`` in this terminal find the session again."""
+        """Records the session for ``--continue`` in this terminal."""
         key = self._terminal()
         if key is not None and log_file is not None:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
             leave_breadcrumb(self._agent_dir, key, crumb, clock)
 
-    def _kept(self, shelf: Shelf) -> SessionLog:
-        # Not at the top: few starts look for one.
-        from pi.cli.saved_sessions import KeptSessions
+    def _kept(self, location: SessionLocation) -> SessionLog:
+        # Deferred: few command lines search for a session.
+        from pi.cli.saved_sessions import SavedSessions
         from pi.coding.session.lookup import check_persistent
 
         arguments = self._arguments
         for name in ("session", "session_id", "continue", "resume"):
             if name in arguments.options:
-                check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
-        kept = KeptSessions(self._agent_dir, shelf)
-        if (wanted := arguments.text("resume")) is not None:
-            if found := self._resumed(kept, wanted):
+                check_persistent(location.directory, f"--{name.replace('_', '-')}")
+        kept = SavedSessions(self._agent_dir, location)
+        if (query := arguments.text("resume")) is not None:
+            if found := self._resumed(kept, query):
                 return found
             self.must_pick = True
-        if (wanted := arguments.text("fork")) is not None:
-            return kept.forked(wanted, id=arguments.text("session_id"))
-        if (wanted := arguments.text("session")) is not None:
-            return self._named(kept, wanted)
+        if (query := arguments.text("fork")) is not None:
+            return kept.forked(query, id=arguments.text("session_id"))
+        if (query := arguments.text("session")) is not None:
+            return self._named(kept, query)
         if (id := arguments.text("session_id")) is not None:
             return kept.by_id(id, self._report)
         if "continue" not in arguments.options:
-            return new_session(shelf)  # shown until another one is picked
+            return new_session(location)  # shown until another one is picked
         return kept.last(self._breadcrumb())
 
-    def _resumed(self, kept: KeptSessions, wanted: str) -> SessionLog | None:
-        """The session that the value of ``--resume`` names; ``None`` if one is to be picked."""
-        if not wanted:
+    def _resumed(self, kept: SavedSessions, query: str) -> SessionLog | None:
+        """Returns the session that the value of ``--resume`` names.
+
+        ``None`` if one is to be picked.
+        """
+        if not query:
             return None
         try:
-            return self._named(kept, wanted, must_exist=True)
+            return self._named(kept, query, must_exist=True)
         except NoMatchingSession:
             if self._can_pick:
                 return None
             raise NoMatchingSession(
-                wanted,
+                query,
                 hint="Picking one needs a terminal. Use --continue for the latest one,"
                 " or --session <id>; `pi sessions` lists them.",
             ) from None
 
-    def _named(self, kept: KeptSessions, wanted: str, *, must_exist: bool = False) -> SessionLog:
-        found = kept.named(wanted, self._confirm, must_exist=must_exist)
+    def _named(self, kept: SavedSessions, query: str, *, must_exist: bool = False) -> SessionLog:
+        found = kept.named(query, self._confirm, must_exist=must_exist)
         if found is None:
-            raise Declined("")
+            raise OpenCancelled("")
         return found
 
     def _breadcrumb(self) -> Breadcrumb | None:
@@ -256,17 +265,17 @@ class SessionChoice:
         return terminal_key(self._environ, tty=tty, shell_pid=os.getppid())
 
 
-# What ``--verbose`` tells at the start: where everything comes from.
+# The output of ``--verbose``: where everything was loaded from.
 
 
-def introduction(built: Assembled) -> Iterator[str]:
-    """The lines."""
+def verbose_report(built: AssembledSession) -> Iterator[str]:
+    """Returns the lines of the report."""
     state, workspace = built.session.facts.state(), built.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"
     model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
     yield f"model: {model}, thinking {state.thinking_level}"
-    yield f"session: {state.session_file or 'kept in memory only'}"
+    yield f"session: {state.session_file or 'in memory only'}"
     for title, names in (
         ("instructions", [file.path for file in workspace.resources.context.files]),
         ("skills", [found.skill.name for found in workspace.resources.skills]),
@@ -279,12 +288,12 @@ def introduction(built: Assembled) -> Iterator[str]:
 
 
 def _extension(info: ExtensionInfo) -> str:
-    """Its name, and what loading it took or why it was not loaded."""
-    loaded = f"{info.milliseconds:.1f} ms" if info.state == "loaded" else "waits for its first use"
+    """Returns the name of an extension, and its load time or why it was not loaded."""
+    loaded = f"{info.milliseconds:.1f} ms" if info.state == "loaded" else "loaded on first use"
     return f"{info.name} ({info.problem or loaded})"
 
 
-def _trust(built: Assembled) -> str:
+def _trust(built: AssembledSession) -> str:
     trust = built.workspace.trust
     if trust.source == "nothing to trust":
         return trust.source

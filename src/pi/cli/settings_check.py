@@ -1,4 +1,4 @@
-"""What ``pi doctor`` finds in the settings: unknown keys, wrong types, unknown names, no effect."""
+"""Settings check of ``pi doctor``: unknown keys, wrong types, unknown names, no effect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pi.coding.models.registry import ModelRegistry, find_scope
 from pi.coding.retry import RetrySettings
 from pi.coding.runtime.models import KEYS, ProviderRetry
 from pi.coding.runtime.session.exports import ShareOptions
-from pi.coding.runtime.session.policies import CircleValues
+from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
 from pi.coding.settings.files import value_at
@@ -44,14 +44,14 @@ SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
     (("blobs",), BlobOptions),
     (("branchSummary",), BranchSummaryOptions),
     (("compaction",), CompactionOptions),
-    (("repetition",), CircleValues),
+    (("repetition",), RepetitionSettings),
     (("retry",), RetrySettings),
     (("retry", "provider"), ProviderRetry),
     (("share",), ShareOptions),
     (("shell",), ShellValues),
     (("shell", "env"), ShellEnvironment),
 )
-"""The records that the program reads from the settings; a test finds those that are missing."""
+"""The records read from the settings; a test finds missing ones."""
 
 STRATEGIES = ("context-full", "shake", "off")
 TOOLS = tuple(dict.fromkeys((*DEFAULT_TOOLS, *READ_ONLY_TOOLS)))
@@ -65,11 +65,11 @@ _OBJECTS = dict.fromkeys(
     for parts in [name.split(".")]
     for end in range(1, len(parts))
 )
-"""Names that hold further settings."""
+"""Names that contain further settings."""
 
 
 class Problem(Record):
-    """Something to correct in the settings."""
+    """One finding in the settings."""
 
     severity: Severity
     text: str
@@ -77,7 +77,7 @@ class Problem(Record):
 
 
 class SettingsCheck:
-    """Looks at the settings of the user and of a trusted project, file by file."""
+    """Checks the settings of the user and of a trusted project, file by file."""
 
     def __init__(
         self,
@@ -100,17 +100,17 @@ class SettingsCheck:
 
     @property
     def count(self) -> int:
-        """How many values the files have at their top level."""
+        """Returns the number of top-level values."""
         return sum(len(raw) for _, _, raw in self._layers)
 
     def problems(self) -> Iterator[Problem]:
-        """Everything that is wrong, most serious first for each file."""
-        for warning in self._settings.warnings:  # a file that is no JSON, and was not used
-            yield Problem(severity="broken", text=warning, advice="Correct it; it is not used.")
+        """Returns all findings, most serious first for each file."""
+        for warning in self._settings.warnings:  # a file that is not JSON is ignored
+            yield Problem(severity="broken", text=warning, advice="Correct it; it is ignored.")
         try:
             check_tokens(self._settings.raw.get("compaction"))
         except BadTokens as bad:
-            advice = "Correct it: no session can begin."
+            advice = "Correct it; no session can start."
             yield Problem(severity="broken", text=bad.message, advice=advice)
         for scope, path, raw in self._layers:
             yield from _wrong_types(raw, path)
@@ -127,7 +127,7 @@ class SettingsCheck:
 
         for name, why in WITHOUT_EFFECT.items():
             if value_at(raw, name.split(".")) is not None:
-                yield problem(name, why, "It can be removed.")
+                yield problem(name, why, "Remove it.")
         for setting in SETTINGS:
             if value_at(raw, setting.name.split(".")) is None:
                 continue
@@ -164,7 +164,7 @@ class SettingsCheck:
                     severity="broken",
                     text=f'bashInterceptor.rules: "{rule.pattern}" is not a regular expression:'
                     f" {bad}",
-                    advice="Correct it; the rule is not used.",
+                    advice="Correct it; the rule is ignored.",
                 )
 
     def _themes(self) -> list[str]:
@@ -194,15 +194,16 @@ class SettingsCheck:
         models = self._registry.get_all()
         names = [f"{model.provider}/{model.id}" for model in models]
         for pattern in patterns:
-            # Some providers tell their models only when they are asked, which doctor does not do.
+            # Some providers list their models only on request, and doctor sends no requests.
             owner, _, model_id = pattern.partition("/")
             if self._registry.is_undiscovered(owner) or self._registry.find(owner, model_id):
                 continue
             if not find_scope([pattern], models, usable=lambda provider: True):
                 yield Problem(
                     severity="missing",
-                    text=f'{setting}: no known model fits "{pattern}"',
-                    advice=did_you_mean(pattern, names) or "See `pi models` for what there is.",
+                    text=f'{setting}: no known model matches "{pattern}"',
+                    advice=did_you_mean(pattern, names)
+                    or "`pi models` lists the available models.",
                 )
 
 
@@ -231,20 +232,20 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
     texts = [text.removeprefix("Ignored setting ") for text in found]
     reported = {text.split('"')[1] for text in texts}
     texts += [
-        f'"{setting.name}": expected {wanted}, got {value!r}'
+        f'"{setting.name}": expected {expected}, got {value!r}'
         for setting in SETTINGS
         if setting.name not in reported
         if (value := value_at(raw, setting.name.split("."))) is not None
-        if (wanted := _unfit(setting, value))
+        if (expected := _unfit(setting, value))
     ]
     for text in dict.fromkeys(texts):
         yield Problem(
-            severity="broken", text=f"{text} in {path}", advice="Correct it; it is not used."
+            severity="broken", text=f"{text} in {path}", advice="Correct it; it is ignored."
         )
 
 
 def _unfit(setting: Setting, value: Any) -> str:
-    """What was expected, if ``value`` does not fit a row; records check the structure of JSON."""
+    """Returns what was expected, if ``value`` does not match; records check nested structures."""
     match setting.kind:
         case "choice" if value not in setting.choices or type(value) is int:
             return " or ".join(str(each).lower() for each in setting.choices)
@@ -283,7 +284,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
 
 
 def _meant(key: str, below: str, *, holds_more: bool) -> str | None:
-    """The known name that a key is most likely a slip of: in its place, or in another one."""
+    """Returns the known name that is most similar to a key: in its place, or in another one."""
     structured = [name for name, row in _ROWS.items() if row.kind == "json"]
     known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
     here = [name for name in known if name.startswith(below) and "." not in name[len(below) :]]

@@ -1,4 +1,4 @@
-"""``pi auth login``: a login with plain questions, for terminals without the screen."""
+"""``pi auth login``: a login with plain prompts, without the full screen."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login import AuthUrl, DeviceCode, LoginUI, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginPrompt, LoginUI, Notice
 from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.factory import Network, make_services
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.terminal_text import one_line, sanitise
 from pi.cli.credentials import Credentials, NoCredentials
-from pi.cli.process import complain
+from pi.cli.process import print_error
 
 
 class TerminalUI:
-    """Asks on standard error and reads lines; whoever logs in may take a question back."""
+    """Prompts on standard error and reads lines; the login can cancel a prompt."""
 
     def __init__(self) -> None:
         self._lines = TypedLines()
 
-    async def ask(self, prompt: Prompt) -> str:
-        """The answer; ``LoginCancelled`` at the end of the input."""
+    async def ask(self, prompt: LoginPrompt) -> str:
+        """Returns the answer. Raises ``LoginCancelled`` at the end of the input."""
         for number, choice in enumerate(prompt.choices, 1):
-            complain(f"  {number}  {one_line(choice.label)}")
+            print_error(f"  {number}  {one_line(choice.label)}")
         while True:
             sys.stderr.write(f"{sanitise(prompt.message)} ")
             sys.stderr.flush()
@@ -38,30 +38,32 @@ class TerminalUI:
                 return answer
             if answer.isdecimal() and 1 <= int(answer) <= len(prompt.choices):
                 return prompt.choices[int(answer) - 1].id
-            complain(f"Type a number from 1 to {len(prompt.choices)}.")
+            print_error(f"Type a number from 1 to {len(prompt.choices)}.")
 
     def notify(self, notice: Notice) -> None:
-        """Show it."""
+        """Prints a notice."""
         match notice:
             case AuthUrl(url=url, instructions=instructions):
-                complain(f"{sanitise(instructions)}\n{one_line(url)}")
+                print_error(f"{sanitise(instructions)}\n{one_line(url)}")
             case DeviceCode(user_code=code, url=url, direct_url=direct):
-                complain(f"Open {one_line(direct or url)} and type the code {one_line(code)}")
+                print_error(f"Open {one_line(direct or url)} and type the code {one_line(code)}")
             case _:
-                complain(sanitise(notice.message))
+                print_error(sanitise(notice.message))
 
     async def _read(self, *, secret: bool) -> str:
         with _unseen() if secret else nullcontext():
             line = await self._lines.next()
         if line is None:
-            raise LoginCancelled("Nothing was typed.")
+            raise LoginCancelled("The input ended.")
         return line.strip()
 
 
-async def login(wanted: str | None, credentials: Credentials, *, with_key: bool = False) -> None:
-    """Log in to a provider, or store a key for one that has no login."""
+async def login(
+    provider_name: str | None, credentials: Credentials, *, with_key: bool = False
+) -> None:
+    """Logs in to a provider, or stores an API key for one without a login."""
     ui: LoginUI = TerminalUI()
-    row = await _provider(wanted, credentials, ui)
+    row = await _provider(provider_name, credentials, ui)
     if with_key or row.login is None:
         if not row.needs_key:
             raise PiError(f"{row.name} needs no key.")
@@ -84,18 +86,18 @@ async def login(wanted: str | None, credentials: Credentials, *, with_key: bool 
         await services.close()
 
 
-async def _provider(wanted: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
+async def _provider(provider_name: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
     rows = credentials.rows()
-    if wanted is None:
-        complain(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
-        wanted = await ui.ask(Prompt(kind="text", message="Which provider?"))
-    if wanted not in rows:
-        raise NoCredentials(credentials.unknown(wanted))
-    return rows[wanted]
+    if provider_name is None:
+        print_error(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
+        provider_name = await ui.ask(LoginPrompt(kind="text", message="Provider"))
+    if provider_name not in rows:
+        raise NoCredentials(credentials.unknown(provider_name))
+    return rows[provider_name]
 
 
 class TypedLines:
-    """What is typed, line by line; who stops waiting for a line leaves it to the next one."""
+    """Reads standard input line by line; a cancelled read leaves its line to the next one."""
 
     def __init__(self) -> None:
         self._typed: asyncio.Queue[bytes] = asyncio.Queue()
@@ -105,7 +107,7 @@ class TypedLines:
         threading.Thread(target=self._work, name="typed", daemon=True).start()
 
     async def next(self) -> str | None:
-        """The next line; ``None`` when there is none any more."""
+        """Returns the next line; ``None`` at the end."""
         while b"\n" not in self._rest and not self._ended:
             chunk = await self._typed.get()
             self._rest += chunk
@@ -128,11 +130,11 @@ class TypedLines:
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Do not show what is typed meanwhile, where the terminal can be told so."""
+    """Disables echo inside the block, if the terminal supports it."""
     if not sys.stdin.isatty() or os.name != "posix":
         yield
         return
-    import termios  # there is none on Windows
+    import termios  # not on Windows
 
     before = termios.tcgetattr(0)
     silent = before.copy()
@@ -142,4 +144,4 @@ def _unseen() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
-        complain("")
+        print_error("")

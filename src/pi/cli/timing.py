@@ -1,4 +1,4 @@
-"""Where the time of a start goes: ``PI_TIMING`` and ``PI_DEBUG_STARTUP``. Loaded for them only."""
+"""Start-up timing: ``PI_TIMING`` and ``PI_DEBUG_STARTUP``. Imported only for them."""
 
 from __future__ import annotations
 
@@ -11,91 +11,91 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pi.cli.quick_imports import asked_first
-from pi.modes.phases import watched_by
+from pi.modes.phases import observe_phases
 
 MARKERS = "PI_DEBUG_STARTUP"
 TIMING = "PI_TIMING"
 EVERY_MODULE = "full"
-"""Value of ``PI_TIMING`` that wants more than the slowest modules."""
+"""Value of ``PI_TIMING`` that lists all modules."""
 SLOWEST = 10
 
 Say: TypeAlias = Callable[[str], None]
 Clock: TypeAlias = Callable[[], float]
 
 
-def measured(run: Callable[[], int], environ: Mapping[str, str]) -> int:
-    """What ``run`` gives, and meanwhile on standard error what the variables ask for."""
+def run_with_timing(run: Callable[[], int], environ: Mapping[str, str]) -> int:
+    """Returns the result of ``run`` and prints what the variables request to standard error."""
     with ExitStack() as watching:
         if environ.get(MARKERS):
-            watching.enter_context(watched_by(Markers(_say)))
-        if wish := environ.get(TIMING):
-            timings = Timings(_say, time.perf_counter, every_module=wish == EVERY_MODULE)
+            watching.enter_context(observe_phases(Markers(_write)))
+        if value := environ.get(TIMING):
+            timings = Timings(_write, time.perf_counter, every_module=value == EVERY_MODULE)
             watching.enter_context(timings.of_modules())
-            watching.enter_context(watched_by(timings))
+            watching.enter_context(observe_phases(timings))
             watching.callback(timings.ready)
         return run()
 
 
 class Markers:
-    """Says at once that a phase begins or ends: the last line names the one that hangs."""
+    """Prints the start and end of each phase at once: the last line names the one that hangs."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, write: Say) -> None:
+        self._write = write
 
     def began(self, name: str) -> None:
-        """Said before anything else happens."""
-        self._say(f"[startup] {name}:start\n")
+        """Printed before anything else."""
+        self._write(f"[startup] {name}:start\n")
 
     def ended(self, name: str) -> None:
-        """Said when all of it has happened."""
-        self._say(f"[startup] {name}:done\n")
+        """Printed when everything is ready."""
+        self._write(f"[startup] {name}:done\n")
 
     def ready(self) -> None:
-        """Everything was said in time."""
+        """Nothing is left to print."""
 
 
 class Timings:
-    """Measures phases and the loading of modules, and says it all once, when everything is ready.
+    """Measures phases and module imports, and prints a report once everything is ready.
 
-    Of modules only the slowest are told, unless every one is wanted.
+    Only the slowest modules are listed, unless all are requested.
     """
 
-    def __init__(self, say: Say, clock: Clock, *, every_module: bool) -> None:
-        self._say = say
+    def __init__(self, write: Say, clock: Clock, *, every_module: bool) -> None:
+        self._write = write
         self._clock = clock
         self._most_modules = None if every_module else SLOWEST
         self._spans = [_Span("start", 0, clock())]
         self._open = [self._spans[0]]
         self._modules: dict[str, float] = {}
-        self._told = False
+        self._reported = False
 
     def began(self, name: str) -> None:
-        """Measure from now."""
+        """Starts a measurement."""
         span = _Span(name, len(self._open), self._clock())
         self._spans.append(span)
         self._open.append(span)
 
     def ended(self, name: str) -> None:
-        """Measure until now."""
+        """Ends a measurement."""
         span = next(each for each in reversed(self._open) if each.name == name)
         span.end = self._clock()
         self._open.remove(span)
 
     def ready(self) -> None:
-        """Say what was measured so far, the first time; what still goes on lasts until now."""
-        if self._told:
+        """Prints the report, once; phases that are still running end now."""
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         now = self._clock()
         lines = ["Timing, in milliseconds:"]
         lines += [_line(span.seconds(now), span.name, span.depth) for span in self._spans]
         slowest = sorted(self._modules.items(), key=lambda each: -each[1])[: self._most_modules]
         lines.append("Modules, with what they load in turn:")
         lines += [_line(seconds, name) for name, seconds in slowest]
-        self._say("\n".join(lines) + "\n")
+        self._write("\n".join(lines) + "\n")
 
     def of_modules(self) -> AbstractContextManager[None]:
-        """Measure how long modules take to load while inside."""
+        """Measures the import time of modules inside the block."""
         return asked_first(_TimedFinder(self._clock, self._modules))
 
 
@@ -111,7 +111,7 @@ class _Span:
 
 
 class _TimedFinder:
-    """Finds modules where all others do, and notes how long each of them takes to execute."""
+    """Finds modules with the other finders and records their execution time."""
 
     def __init__(self, clock: Clock, found: dict[str, float]) -> None:
         self._clock = clock
@@ -133,7 +133,8 @@ class _TimedFinder:
                 finally:
                     self._found[name] = self._clock() - begin
 
-            # These belong to one module; whoever reads resources through it finds what it had.
+            # These belong to one module; code that reads resources through it needs the original
+            # loader.
             setattr(spec.loader, "exec_module", timed)  # noqa: B010
         return spec
 
@@ -142,6 +143,6 @@ def _line(seconds: float, name: str, depth: int = 0) -> str:
     return f"{seconds * 1000:9.1f}  {'  ' * depth}{name}"
 
 
-def _say(text: str) -> None:
+def _write(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()

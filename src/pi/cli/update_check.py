@@ -1,7 +1,7 @@
-"""Whether there is a newer pi: asked of the package index, rarely, quietly, never waited for.
+"""Checks the package index for a newer pi, rarely and in the background.
 
-Only the page of this package is asked for, of the index that pip is configured for; nothing is
-told about this machine. Without such an index nobody is asked.
+Only the page of this package is requested, from the index that pip is configured for; no data about
+this machine is sent. Without such an index there is no check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.runtime.machine import Host, flag
+from pi.coding.runtime.machine import Machine, flag
 
 log = logging.getLogger(__name__)
 
@@ -29,50 +29,50 @@ FILE = "update-check.json"
 """In the agent directory."""
 EVERY_MS = 24 * 3_600_000
 AGAIN_MS = 3_600_000
-"""How soon to ask again after a failure."""
+"""Seconds until the next attempt after a failure."""
 SECONDS = 10.0
-"""How long the answer may take altogether."""
-MOST_BYTES = 5_000_000
+"""Time limit of the request in seconds."""
+MAX_BYTES = 5_000_000
 
 _RELEASE = re.compile(r"pi[-_.]harness-(\d+(?:\.\d+)*)(?=-|\.tar\.gz|\.zip)", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 _INDEX_URL = re.compile(r"^\s*index[-_]url\s*[=:]\s*(\S+)", re.MULTILINE)
 
 
-class Known(Record):
-    """What was last heard of the index."""
+class CachedVersion(Record):
+    """The cached result."""
 
     latest: str = ""
     asked_ms: int = 0
     next_ms: int = 0
-    """When to ask again."""
+    """When to check again."""
 
 
 class UpdateCheck:
-    """Looks at most once a day. What it hears is kept for the next runs."""
+    """Checks at most once a day. The result is cached for the next runs."""
 
-    def __init__(self, host: Host, *, version: str = __version__) -> None:
+    def __init__(self, host: Machine, *, version: str = __version__) -> None:
         self._host = host
         self._version = version
         self._path = host.agent_dir / FILE
 
     @property
     def allowed(self) -> bool:
-        """Whether anybody may be asked."""
+        """Whether the check is allowed."""
         return not (self._host.offline or flag(self._host.environ, "PI_SKIP_VERSION_CHECK"))
 
     def newer(self) -> str | None:
-        """A version above this one, as far as is known; nothing is asked."""
+        """Returns a newer version from the cache; sends no request."""
         latest = self._known().latest
         return latest if self.allowed and _numbers(latest) > _numbers(self._version) else None
 
     def notice(self) -> str:
-        """What to tell about a newer version; nothing if none is known."""
+        """Returns a notice about a newer version; empty if none is known."""
         newer = self.newer()
         return f"pi {newer} is available; this is {self._version}." if newer else ""
 
     async def look(self) -> None:
-        """Ask if it is time to. Never raises, and can be cancelled at any time."""
+        """Checks if it is due. Never raises, and can be cancelled at any time."""
         now = self._host.clock.now_ms()
         if not self.allowed or now < self._known().next_ms:
             return
@@ -83,13 +83,13 @@ class UpdateCheck:
         try:
             async with asyncio.timeout(SECONDS):
                 latest = await self._ask(url)
-        except (PiError, TimeoutError) as problem:
-            log.info("no answer about newer versions: %s", problem)
+        except (PiError, TimeoutError) as error:
+            log.info("update check failed: %s", error)
         self._keep(latest, now)
 
     @asynccontextmanager
-    async def beside(self, tell: Callable[[str], None]) -> AsyncIterator[None]:
-        """Look while something else goes on, and tell at its end what is known by then."""
+    async def beside(self, notify: Callable[[str], None]) -> AsyncIterator[None]:
+        """Checks in the background of a block, and reports what is known at its end."""
         looking = asyncio.ensure_future(self.look())
         try:
             yield
@@ -97,50 +97,50 @@ class UpdateCheck:
             looking.cancel()
             await asyncio.wait({looking})
             if notice := self.notice():
-                tell(notice)
+                notify(notice)
 
     async def _ask(self, url: str) -> str:
-        from pi.ai.factory import Network, make_services  # the HTTP client: only who asks loads it
+        from pi.ai.factory import Network, make_services  # deferred: imports the HTTP client
         from pi.ai.http.request import HttpRequest
 
         accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
         services = make_services(self._host.environ, self._host.clock, Network())
         try:
             request = HttpRequest(url=url, headers=(("Accept", accept),), redirects=3)
-            answer = await services.http.request(request, limit=MOST_BYTES)
+            answer = await services.http.request(request, limit=MAX_BYTES)
         finally:
             await services.close()
         return newest(answer.body.decode("utf-8", "replace")) if answer.status == 200 else ""
 
-    def _known(self) -> Known:
+    def _known(self) -> CachedVersion:
         try:
-            return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=Known)
+            return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=CachedVersion)
         except (PiError, *UNREADABLE):
-            return Known()  # it can be asked again
+            return CachedVersion()  # can be requested again
 
     def _keep(self, latest: str, asked_ms: int) -> None:
         known = self._known()
         if known.asked_ms > asked_ms:
-            return  # somebody else asked later than we did
+            return  # another process checked later
         if latest:
-            known = Known(latest=latest, asked_ms=asked_ms, next_ms=asked_ms + EVERY_MS)
+            known = CachedVersion(latest=latest, asked_ms=asked_ms, next_ms=asked_ms + EVERY_MS)
         else:
             known = replace(known, asked_ms=asked_ms, next_ms=asked_ms + AGAIN_MS)
         try:
             private_directory(self._path.parent)
             replace_file(self._path, msgspec.json.encode(known))
-        except PiError as problem:
-            log.info("%s", problem)
+        except PiError as error:
+            log.info("%s", error)
 
 
 def newest(page: str) -> str:
-    """The highest released version that an index's page names, or that a page is; else nothing."""
+    """Returns the highest released version that the page of an index lists; empty if none."""
     whole = _VERSION.fullmatch(page.strip())
     return max(_RELEASE.findall(page), key=_numbers, default=whole[0] if whole else "")
 
 
 def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.prefix) -> str | None:
-    """The page of this package in the index that the person uses; ``None`` if that is not known."""
+    """Returns the page of this package in the user's index; ``None`` if there is no index."""
     if url := environ.get("PI_UPDATE_URL"):
         return url
     if environ.get("PIP_NO_INDEX"):
@@ -150,7 +150,7 @@ def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.pref
 
 
 def _pip_files(environ: Mapping[str, str], home: Path, prefix: str) -> list[Path]:
-    """Where pip looks, what counts most first."""
+    """Returns the configured index addresses, by precedence."""
     named = environ.get("PIP_CONFIG_FILE")
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     usual = [
@@ -166,7 +166,7 @@ def _configured_index(files: Iterable[Path]) -> str | None:
     for path in files:
         try:
             text = (read_if_exists(path) or b"").decode("utf-8", "replace")
-        except PiError:  # not ours to read
+        except PiError:  # not readable
             continue
         if found := _INDEX_URL.search(text):
             return found[1]
@@ -174,7 +174,7 @@ def _configured_index(files: Iterable[Path]) -> str | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers, so that 0.10 is above 0.9 and 1.0 is 1."""
+    """Parses a version to numbers, so that 0.10 is above 0.9 and 1.0 is 1."""
     numbers = [int(part) for part in version.split(".") if part.isdecimal()]
     while numbers and numbers[-1] == 0:
         numbers.pop()

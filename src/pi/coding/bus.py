@@ -1,7 +1,8 @@
-"""Telling and asking without knowing who listens: publishers below, listeners above.
+"""Event bus of a session, and the ordered registries of extension contributions.
 
-An event is a record. A question is an event that takes answers: handlers are asked in order, each
-sees what the earlier ones made of it, and the question itself says how an answer counts.
+Publishers do not know their subscribers. An event is a record. A query is an event that takes
+answers: handlers are called in order, each sees the answers so far, and the query decides how an
+answer counts.
 """
 
 from __future__ import annotations
@@ -16,51 +17,53 @@ from operator import attrgetter
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
 from pi.base.records import Record
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 
 log = logging.getLogger(__name__)
 
 
 E = TypeVar("E", bound="Event")
-Q = TypeVar("Q", bound="Question")
+Q = TypeVar("Q", bound="Query")
 
 Handler: TypeAlias = Callable[[E], Awaitable[object] | object]
-"""Gets the event; what it gives other than ``None`` is an answer. Sync or async."""
+"""Takes the event; a return value other than ``None`` is an answer. Sync or async."""
 
 Failed: TypeAlias = Callable[[str, "Event", Exception], None]
-"""Told whose handler failed, at what, and why."""
+"""Called with owner, event and exception of a failed handler."""
 
 
 class Event(Record):
-    """Something that others may want to know."""
+    """Base of all events."""
 
 
-class Question(Event):
-    """Something that others may decide or change."""
+class Query(Event):
+    """An event that handlers may answer."""
 
-    def answered(self, answer: Any) -> Self:
-        """The question as it stands after ``answer``, which a handler gave."""
+    def with_answer(self, answer: Any) -> Self:
+        """Return the query with ``answer`` applied."""
         raise TypeError(f"{type(self).__name__} takes no answers")
 
-    def after_failure(self, problem: Exception) -> Self:
-        """The question as it stands after a handler that failed."""
+    def after_failure(self, error: Exception) -> Self:
+        """Return the query after a handler failed; the default is unchanged."""
         return self
 
     @property
-    def settled(self) -> bool:
-        """Whether nobody else needs to be asked."""
+    def is_settled(self) -> bool:
+        """Whether no more handlers need to be called."""
         return False
 
 
 class Bus:
-    """Who wants to hear what, in one session."""
+    """Dispatches the events of one session to subscribers."""
 
     def __init__(self, failed: Failed | None = None) -> None:
         self._failed = failed or _log_failure
         self._rows: dict[type[Event], list[tuple[str, Handler[Any]]]] = defaultdict(list)
 
-    def on(self, kind: type[E], handler: Handler[E], *, owner: str = "pi") -> Callable[[], None]:
-        """Have ``handler`` called with every event of that kind; gives what ends that."""
+    def subscribe(
+        self, kind: type[E], handler: Handler[E], *, owner: str = "pi"
+    ) -> Callable[[], None]:
+        """Subscribe ``handler`` to events of ``kind``. Returns an unsubscribe function."""
         row, place = self._rows[kind], (owner, handler)
         row.append(place)
 
@@ -70,62 +73,59 @@ class Bus:
 
         return end
 
-    def heard(self, kind: type[Event]) -> bool:
-        """Whether anybody listens, so that nobody builds an event for nothing."""
+    def has_subscribers(self, kind: type[Event]) -> bool:
+        """Whether there are subscribers; lets publishers skip building an event."""
         return bool(self._rows.get(kind))
 
-    async def tell(self, event: Event) -> None:
-        """Until everybody who listens has heard ``event``."""
+    async def emit(self, event: Event) -> None:
+        """Dispatch ``event`` to all subscribers and wait for them."""
         for owner, handler in tuple(self._rows.get(type(event), ())):
             try:
-                await awaited(handler(event))
-            except Exception as problem:
-                self._failed(owner, event, problem)
+                await maybe_await(handler(event))
+            except Exception as error:
+                self._failed(owner, event, error)
 
-    async def ask(self, question: Q) -> Q:
-        """``question`` with the answers of everybody who listens, until it is settled."""
+    async def query(self, question: Q) -> Q:
+        """Return ``question`` with the answers of all subscribers, until it is settled."""
         for owner, handler in tuple(self._rows.get(type(question), ())):
             try:
-                answer = await awaited(handler(question))
+                answer = await maybe_await(handler(question))
                 if answer is not None:
-                    question = question.answered(answer)
-            except Exception as problem:
-                self._failed(owner, question, problem)
-                question = question.after_failure(problem)
-            if question.settled:
+                    question = question.with_answer(answer)
+            except Exception as error:
+                self._failed(owner, question, error)
+                question = question.after_failure(error)
+            if question.is_settled:
                 break
         return question
 
 
-def _log_failure(owner: str, event: Event, problem: Exception) -> None:
-    log.error("a handler of %s failed at %s", owner, type(event).__name__, exc_info=problem)
-
-
-# The one order of everything that extensions register.
+def _log_failure(owner: str, event: Event, error: Exception) -> None:
+    log.error("a handler of %s failed during %s", owner, type(event).__name__, exc_info=error)
 
 
 T = TypeVar("T")
 
 At: TypeAlias = Literal["first", "normal", "last"]
 Rank: TypeAlias = Literal["bundled", "package", "user", "project", "explicit"]
-"""Where an extension comes from; a later one wins when two use the same name."""
+"""Source of an extension; later ones win when two use the same name."""
 
 _PLACES: dict[At, int] = {"first": 0, "normal": 1, "last": 2}
 RANKS: tuple[Rank, ...] = ("bundled", "package", "user", "project", "explicit")
 
 
 class Owner(Record):
-    """Whose a registration is, and where it stands among those of others."""
+    """The owner of a registration; determines its order."""
 
     name: str
     path: str
     rank: Rank = "user"
     number: int = 0
-    """In the order of loading."""
+    """Load order."""
 
 
 class Registered(Generic[T]):
-    """Something that is registered."""
+    """A registered value with its owner."""
 
     __slots__ = ("owner", "place", "value")
 
@@ -136,7 +136,7 @@ class Registered(Generic[T]):
 
 
 class OrderedList(Generic[T]):
-    """By ``at``, then by rank, then as they were loaded, then as they were registered."""
+    """Values ordered by ``at``, then rank, then load order, then registration."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._rows: list[Registered[T]] = []
@@ -145,21 +145,21 @@ class OrderedList(Generic[T]):
         self._values: tuple[T, ...] | None = None
 
     def add(self, value: T, owner: Owner, at: At = "normal") -> Callable[[], None]:
-        """Put ``value`` where it belongs; gives what takes it away again."""
+        """Insert ``value`` in order. Returns a function that removes it."""
         place = (_PLACES[at], RANKS.index(owner.rank), owner.number, next(self._numbers))
         row = Registered(place, value, owner)
         insort(self._rows, row, key=attrgetter("place"))
-        self._tell()
+        self._notify()
 
         def remove() -> None:
             self._rows = [other for other in self._rows if other is not row]
-            self._tell()
+            self._notify()
 
         return remove
 
     @property
     def values(self) -> tuple[T, ...]:
-        """Everything, in order."""
+        """All values in order."""
         if self._values is None:
             self._values = tuple(row.value for row in self._rows)
         return self._values
@@ -170,45 +170,45 @@ class OrderedList(Generic[T]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._values = None
         self._changed()
 
 
 class NamedRegistry(Generic[T]):
-    """Values by name: of several with one name the last in order counts."""
+    """Values by name; the last in order wins."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        self._rows: OrderedList[tuple[str, T]] = OrderedList(self._tell)
+        self._rows: OrderedList[tuple[str, T]] = OrderedList(self._notify)
         self._changed = changed
         self._winners: dict[str, Registered[tuple[str, T]]] | None = None
 
     def add(self, name: str, value: T, owner: Owner) -> Callable[[], None]:
-        """Have ``value`` under ``name``; gives what takes it away again."""
+        """Register ``value`` under ``name``. Returns a function that removes it."""
         return self._rows.add((name, value), owner)
 
     def get(self, name: str) -> T | None:
-        """What counts under ``name``."""
+        """Return the winning value of ``name``."""
         row = self.winners().get(name)
         return None if row is None else row.value[1]
 
     def winners(self) -> Mapping[str, Registered[tuple[str, T]]]:
-        """What counts, by name, in the order in which names were first used."""
+        """Return the winning registrations by name, in the order of first use."""
         if self._winners is None:
             self._winners = {row.value[0]: row for row in self._rows}
         return self._winners
 
     @property
     def values(self) -> dict[str, T]:
-        """What counts, by name, without whose it is."""
+        """Return the winning values by name."""
         return {name: row.value[1] for name, row in self.winners().items()}
 
     def all(self) -> Iterator[Registered[tuple[str, T]]]:
-        """Everything that is registered, in order."""
+        """Iterate over all registrations in order."""
         return iter(self._rows)
 
     def hidden(self) -> list[tuple[str, Owner, Owner]]:
-        """Names that are used twice: the name, who has lost it, and to whom."""
+        """Return names that are used twice: the name, the hidden owner, the winning owner."""
         winners = self.winners()
         return [
             (row.value[0], row.owner, winners[row.value[0]].owner)
@@ -216,10 +216,10 @@ class NamedRegistry(Generic[T]):
             if winners[row.value[0]] is not row
         ]
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._winners = None
         self._changed()
 
 
 PASSED_ON = (KeyboardInterrupt, asyncio.CancelledError)
-"""What may come from outside while code of an extension runs. Everything else is its failure."""
+"""Exceptions that are not failures of the extension code during which they occur."""

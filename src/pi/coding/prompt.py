@@ -1,4 +1,4 @@
-"""What the model is told before anything else, section by section. Pure."""
+"""The sections of the system prompt, and the options that extensions may change. Pure."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ from pi.base.records import Record
 from pi.coding.resources.context_files import ContextFile, PromptFiles
 
 PREAMBLE = """\
-You are pi, a coding agent that works in the terminal of the person you talk to. You read and \
-change files, run commands and answer questions about the project in the current folder. The \
-person watches what you do and may interrupt you at any time.
+You are pi, a coding agent that works in the user's terminal. You read and change files, run \
+commands and answer questions about the project in the current folder. The user watches what you \
+do and may interrupt you at any time.
 The session began on {date}."""
 
 RULES = (
     "Find out how things are before you change them, and check what you did: run it.",
-    "Keep to what was asked. Say so when you notice something else.",
+    "Keep to what was asked. Mention it when you notice something else.",
     "Name files by their path when you speak of them.",
     "Be brief.",
 )
 
 DOCS = """\
-Documentation of pi itself is in {docs}: read it when the person asks about pi, its settings, \
+Documentation of pi itself is in {docs}: read it when the user asks about pi, its settings, \
 its extensions, skills or its Python API, and at no other time. Start with README.md."""
 
 CONTEXT_HEADING = "Instructions for this project, from the most general to the nearest file:"
 
 
 class ToolNote(Record):
-    """What the prompt says of one tool that is on."""
+    """Prompt text of one active tool."""
 
     name: str
     snippet: str = ""
-    """Without one the tool is not listed here; the model knows its description anyway."""
+    """Empty: the tool is not listed in the prompt; the model still gets its declaration."""
     guidelines: tuple[str, ...] = ()
 
 
 class PromptParts(Record):
-    """Everything that a prompt is made of."""
+    """The input of a prompt."""
 
     cwd: str
     date: str
-    """Of the session's beginning, so that it never changes."""
+    """Start date of the session, so that the prompt never changes."""
     docs: str
-    """The folder of pi's own documentation; empty where it is not installed."""
+    """The folder of pi's documentation; empty if it is not installed."""
     tools: tuple[ToolNote, ...] = ()
     files: PromptFiles = PromptFiles()
     context: tuple[ContextFile, ...] = ()
     skills: tuple[Skill, ...] = ()
     guidelines: tuple[str, ...] = ()
-    """Further rules, from extensions."""
+    """Additional rules of extensions."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """Sections of extensions, by name."""
 
 
 def prompt_sections(parts: PromptParts) -> dict[str, str]:
-    """The sections that there are, by name and in their order.
+    """Return the non-empty sections by name, in order.
 
-    A prompt of the person's own replaces everything that is said about pi and its tools.
+    A custom prompt replaces everything about pi and its tools.
     """
     base = {"preamble": parts.files.system} if parts.files.system else _own(parts)
     sections = {
@@ -77,7 +77,7 @@ def prompt_sections(parts: PromptParts) -> dict[str, str]:
 def _own(parts: PromptParts) -> dict[str, str]:
     listed = [f"- {tool.name}: {tool.snippet}" for tool in parts.tools if tool.snippet]
     advice = [line for tool in parts.tools for line in tool.guidelines]
-    rules = dict.fromkeys((*advice, *parts.guidelines, *RULES))  # each said once
+    rules = dict.fromkeys((*advice, *parts.guidelines, *RULES))  # without duplicates
     return {
         "preamble": PREAMBLE.format(date=parts.date),
         "tools": _tagged("tools", "\n".join(listed) or "(none)"),
@@ -98,7 +98,7 @@ def _context(files: Sequence[ContextFile]) -> str:
 
 
 def _skills(parts: PromptParts) -> str | None:
-    """Skills are of use only to somebody who can read their files."""
+    """Return the skills section, if a tool can read the skill files."""
     readers = {"read", "bash"}
     can_read = any(tool.name in readers for tool in parts.tools)
     return skills_section(parts.skills) if can_read else None
@@ -108,11 +108,8 @@ def _tagged(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 
-# What a system prompt is made of, as extensions may change it before a run.
-
-
 class SystemPromptOptions(Struct):
-    """Changed in place; holds for one run. The next one begins with what there is then."""
+    """Inputs of the system prompt that extensions may change in place. Valid for one run."""
 
     cwd: str
     selected_tools: list[str] = field(default_factory=list)
@@ -120,16 +117,16 @@ class SystemPromptOptions(Struct):
     tool_guidelines: dict[str, list[str]] = field(default_factory=dict)
     prompt_guidelines: list[str] = field(default_factory=list)
     custom_prompt: str | None = None
-    """In place of everything that is said about pi and its tools."""
+    """Replaces everything about pi and its tools."""
     append_system_prompt: str = ""
     sections: dict[str, str] = field(default_factory=dict)
-    """Further sections, by name."""
+    """Additional sections, by name."""
     context_files: list[ContextFile] = field(default_factory=list)
     skills: list[Skill] = field(default_factory=list)
     force_system_prompt: str | None = None
-    """In place of the whole prompt, in the requests of this run only."""
+    """Replaces the whole prompt, in the requests of this run only."""
 
 
 def tagged(name: str, text: str) -> str:
-    """A section as prompts have it: between tags of its name."""
+    """Return a section wrapped in tags of its name."""
     return f"<{name}>\n{text}\n</{name}>"

@@ -1,4 +1,4 @@
-"""Whether a project is trusted in this run, and who said so."""
+"""Project trust: the decision for a run, ``trust.json``, and the files that need trust."""
 
 from __future__ import annotations
 
@@ -14,38 +14,36 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.bus import Bus, Question
-
-# ``trust.json``: the directories that the person has decided about, for good.
+from pi.coding.bus import Bus, Query
 
 
 class BadTrustFile(PiError):
-    """The file cannot be understood, and guessing would trust or distrust somebody wrongly."""
+    """The file is invalid. Guessing could trust the wrong directory."""
 
 
 class TrustStore:
-    """Canonical directories and whether they are trusted; shared with the original."""
+    """``trust.json``: trusted and distrusted directories; shared with the original."""
 
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._path = path
         self._clock = clock
 
     def decisions(self) -> dict[str, bool]:
-        """Everything that was decided; ``BadTrustFile`` if the file is broken."""
+        """Return all stored decisions; raises ``BadTrustFile`` if the file is invalid."""
         data = read_if_exists(self._path)
         if data is None or not data.strip():
             return {}
         try:
             return msgspec.json.decode(data, type=dict[str, bool])
-        except UNREADABLE as problem:
+        except UNREADABLE as error:
             raise BadTrustFile(
-                f"The trust file {self._path} cannot be read: {problem}",
+                f"Cannot read the trust file {self._path}: {error}",
                 hint="Repair it, or remove it to be asked again.",
-            ) from problem
+            ) from error
 
     def decide(self, changes: Mapping[Path, bool | None]) -> None:
-        """Remember decisions; ``None`` forgets one."""
-        import json  # whose indentation is the original's; reading is msgspec's
+        """Store decisions; ``None`` removes one."""
+        import json  # for the original's indentation; msgspec reads the file
 
         private_directory(self._path.parent)
         with DirectoryLock(self._path, clock=self._clock):
@@ -61,12 +59,14 @@ class TrustStore:
 
 
 def canonical(directory: Path) -> str:
-    """The one name of a directory, however it was reached."""
+    """Return the canonical path of a directory."""
     return os.path.realpath(directory)
 
 
 def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
-    """What was decided about the directory or, next to it, about one above; ``None`` if nothing."""
+    """Return the decision for the directory or its nearest decided parent; ``None`` if there is
+    none.
+    """
     here = Path(canonical(directory))
     for candidate in (here, *here.parents):
         if (trusted := decisions.get(str(candidate))) is not None:
@@ -74,7 +74,7 @@ def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
     return None
 
 
-# What of a project needs trust: found by name, without opening anything.
+# Files that need trust are found by name, without opening them.
 
 
 PROJECT_FOLDER = ".pi"
@@ -91,7 +91,7 @@ GATED = (
 )
 """Names below ``.pi``."""
 OTHER_AGENTS = (".claude", ".codex", ".agents", ".gemini", ".cursor", ".windsurf")
-"""Folders of other agents, below which ``rules`` are instructions as well."""
+"""Folders of other agents, whose ``rules`` are instructions too."""
 OTHERS_FOLDERS = (
     ".claude/skills",
     ".claude/commands",
@@ -99,18 +99,18 @@ OTHERS_FOLDERS = (
     ".codex/prompts",
     ".gemini/skills",
 )
-"""What else other agents keep in a project, and extensions may use here."""
+"""Other folders of other agents that extensions may use."""
 CLINE_RULES = ".clinerules"
-"""Those of another one: a folder or a file, of which the nearest here or above counts."""
+"""A folder or a file; the nearest one here or above counts."""
 CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
-"""Instructions for the agent; in every directory the first one that is there counts."""
+"""Instruction files; the first existing one of each directory counts."""
 
 
 def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
-    """What is there that only a trusted project may bring along."""
+    """Return the existing files and folders that only a trusted project may use."""
     folder = cwd / PROJECT_FOLDER
     own = [folder / name for name in GATED]
-    if cwd != home:  # where these are the person's own
+    if cwd != home:  # these belong to the user there
         own.append(cwd / ".env")
         own += (cwd / agent / "rules" for agent in OTHER_AGENTS)
         own += (cwd / name for name in OTHERS_FOLDERS)
@@ -122,94 +122,95 @@ def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
 
 
 def agent_skills(cwd: Path, *, home: Path) -> Iterator[Path]:
-    """``.agents/skills`` here and above; the person's own is no project's."""
+    """Yield ``.agents/skills`` here and above, except the user's own."""
     for directory in (cwd, *cwd.parents):
         if directory != home:
             yield directory / ".agents" / "skills"
 
 
 def context_file(directory: Path) -> Iterator[Path]:
-    """The file of instructions that counts in a directory, if there is one."""
+    """Yield the instruction file of a directory, if there is one."""
     for name in CONTEXT_FILES:
         path = directory / name
-        if path.exists() and not path.is_dir():  # a pipe is refused by whoever reads it
+        if path.exists() and not path.is_dir():  # the reader rejects pipes
             yield path
             return
 
 
-Source: TypeAlias = Literal[
-    "flag", "extension", "stored", "settings", "person", "nothing to trust", "nobody asked"
+TrustSource: TypeAlias = Literal[
+    "flag", "extension", "stored", "settings", "person", "nothing to trust", "not asked"
 ]
-Wish: TypeAlias = Literal["ask", "always", "never"]
+TrustDefault: TypeAlias = Literal["ask", "always", "never"]
 
 
 class TrustAnswer(Record):
-    """An extension's opinion."""
+    """Answer of an extension."""
 
     trusted: Literal["yes", "no", "undecided"]
     remember: bool = False
 
 
-class ProjectTrust(Question):
-    """Asked of the person's own extensions before anything of the project is read."""
+class ProjectTrust(Query):
+    """Query to the user's own extensions before anything of the project is read."""
 
     cwd: str
     answer: TrustAnswer = TrustAnswer(trusted="undecided")
 
-    def answered(self, answer: TrustAnswer) -> Self:
-        """The first decided answer counts."""
+    def with_answer(self, answer: TrustAnswer) -> Self:
+        """The first decision counts."""
         return replace(self, answer=answer)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has decided."""
+    def is_settled(self) -> bool:
+        """Whether a handler has decided."""
         return self.answer.trusted != "undecided"
 
 
-class Choice(Record):
-    """What the person chose: about which directories, and whether for good."""
+class TrustChoice(Record):
+    """The user's choice: for which directories, and whether to store it."""
 
     trusted: bool
     directory: Path
     remember: bool = False
 
 
-AskPerson: TypeAlias = Callable[[Path], Awaitable[Choice | None]]
-"""Shows the question; ``None`` when the person gives no answer."""
+AskTrust: TypeAlias = Callable[[Path], Awaitable[TrustChoice | None]]
+"""Asks the user; ``None`` if there is no answer."""
 
 
 class Trust(Record):
-    """What was decided about one project. It holds until the project is read again."""
+    """The trust decision for one project, valid until the project is read again."""
 
     trusted: bool
-    """Whether anything of the project may be read. Where there is nothing to trust, nobody was
-    asked, and a file that appears later must not be read unasked: so it is False there, too."""
-    source: Source
+    """Whether anything of the project may be read. Also False if there was nothing to trust: the
+    user was not asked, and a file that appears later must not be read without asking.
+    """
+    source: TrustSource
     decisions: dict[str, bool] = field(default_factory=dict)
-    """Canonical directories and what was decided about them, in this run or before."""
+    """Canonical directories with their decisions, of this run or earlier."""
     by_default: bool = False
-    """Whether directories that nothing was decided about are trusted."""
+    """Whether undecided directories are trusted."""
 
     def trusts(self, directory: Path) -> bool:
-        """Whether files of ``directory`` may be read; a flag speaks for all directories."""
+        """Whether files of ``directory`` may be read; a flag applies to all directories."""
         if self.source == "flag":
             return self.trusted
         known = nearest(self.decisions, directory)
         return self.by_default if known is None else known
 
     def within(self, directory: Path) -> Trust:
-        """The same decisions, for another directory as the project."""
+        """Return the same decisions for another project directory."""
         return replace(self, trusted=self.trusts(directory))
 
     def allows_as_much_as(self, other: Trust, cwd: Path) -> bool:
-        """Whether both allow the same for the project in ``cwd`` and the directories above."""
+        """Whether both allow the same for the project in ``cwd`` and its parents."""
         if self.trusted != other.trusted:
             return False
         return all(self.trusts(each) == other.trusts(each) for each in (cwd, *cwd.parents))
 
 
 def needs_trust(cwd: Path, *, home: Path) -> bool:
-    """Whether the project has anything now that only a trusted one may bring along."""
+    """Whether the project contains anything that needs trust."""
     return bool(gated_in(Path(canonical(cwd)), home=Path(canonical(home))))
 
 
@@ -220,14 +221,15 @@ async def decide_trust(
     home: Path,
     bus: Bus,
     flag: bool | None = None,
-    default: Wish = "ask",
-    ask: AskPerson | None = None,
+    default: TrustDefault = "ask",
+    ask: AskTrust | None = None,
     answers: dict[str, bool] | None = None,
 ) -> Trust:
-    """Flag, extensions, what is stored, the user's default, the user: the first one counts.
+    """Return the first decision of: flag, extensions, stored decision, the user's default, the
+    user.
 
-    To be called again before every reading of the project. ``answers`` are those that the user
-    gave for this run only, by canonical directory; a new one is added to them.
+    Call it before every reading of the project. ``answers`` are the decisions of the user for this
+    run only, by canonical directory; a new one is added.
     """
     if flag is not None:
         return Trust(trusted=flag, source="flag")
@@ -243,22 +245,22 @@ async def _decide(
     *,
     home: Path,
     bus: Bus,
-    default: Wish,
-    ask: AskPerson | None,
+    default: TrustDefault,
+    ask: AskTrust | None,
 ) -> Trust:
     stored = store.decisions()
-    # Nobody is asked about what is stored, so a stored decision is newer than an answer.
+    # The user is not asked about stored decisions, so a stored decision is newer than an answer.
     for directory in [each for each in answers if nearest(stored, Path(each)) is not None]:
         del answers[directory]
     known = stored | answers
-    answer = (await bus.ask(ProjectTrust(cwd=str(cwd)))).answer
+    answer = (await bus.query(ProjectTrust(cwd=str(cwd)))).answer
     if answer.trusted != "undecided":
         trusted = answer.trusted == "yes"
         if answer.remember:
             store.decide({cwd: trusted})
         return _decided(cwd, "extension", known, trusted=trusted)
     if (before := nearest(known, cwd)) is not None:
-        by: Source = "person" if nearest(stored, cwd) is None else "stored"
+        by: TrustSource = "person" if nearest(stored, cwd) is None else "stored"
         return Trust(trusted=before, source=by, decisions=known)
     if default == "always":
         return _decided(cwd, "settings", known, trusted=True)
@@ -271,15 +273,15 @@ async def _decide(
 
 def _chosen(
     cwd: Path,
-    chosen: Choice | None,
+    chosen: TrustChoice | None,
     store: TrustStore,
     answers: dict[str, bool],
     known: dict[str, bool],
 ) -> Trust:
     if chosen is None:
-        return _decided(cwd, "nobody asked", known, trusted=False)
+        return _decided(cwd, "not asked", known, trusted=False)
     if chosen.remember:
-        # Deciding about the folder above makes a decision about this one superfluous.
+        # A decision about the parent folder makes the one about this folder redundant.
         changes: dict[Path, bool | None] = {cwd: None}
         store.decide(changes | {chosen.directory: chosen.trusted})
     else:
@@ -287,6 +289,6 @@ def _chosen(
     return _decided(chosen.directory, "person", known, trusted=chosen.trusted)
 
 
-def _decided(directory: Path, by: Source, known: dict[str, bool], *, trusted: bool) -> Trust:
+def _decided(directory: Path, by: TrustSource, known: dict[str, bool], *, trusted: bool) -> Trust:
     decisions = known | {canonical(directory): trusted}
     return Trust(trusted=trusted, source=by, decisions=decisions)

@@ -1,4 +1,4 @@
-"""The faces of a session: print, JSON lines, RPC, and the screen.
+"""The modes of a session: print, JSON lines, RPC, and interactive.
 
-Each reaches the session through ``SessionPort`` only; none but the screen knows a terminal.
+Each accesses the session only through ``SessionPort``; only the interactive mode uses a terminal.
 """

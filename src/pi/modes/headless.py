@@ -1,4 +1,4 @@
-"""``-p``: say something, print the last answer."""
+"""Print and JSON mode: sends prompts and prints the last answer or all events."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# How a headless run ends: its last answer, its exit code, and what is said of a failure.
+# The result of a headless run: its last answer, its exit code, and the error message.
 
 
-class Ending:
-    """Hears a session out and remembers its last answer.
+class RunResult:
+    """Records the last answer of a session.
 
-    Not what the model would be shown of it: an answer that was cut off may leave the context, and
-    is all the same what the user asked for.
+    It is not read from the context: an answer that was cut off may be removed from it, but is still
+    the result.
     """
 
     def __init__(self) -> None:
         self.answer: AssistantMessage | None = None
 
-    def hear(self, event: object) -> None:
-        """Hear one event."""
+    def handle_event(self, event: object) -> None:
+        """Handles one event."""
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
             self.answer = event.message
 
@@ -49,8 +49,8 @@ class Ending:
     def stopped(self, ended: Next | None) -> str | None:
         """Why a policy ended the run before its final answer; ``None`` if none did.
 
-        A policy that stops a run between its tool calls leaves an answer that looks whole: its
-        reason is nowhere else.
+        A policy that stops a run between tool calls leaves an answer that looks complete, so the
+        reason is not part of any message.
         """
         if ended is None or ended.action != "stop" or not ended.reason:
             return None
@@ -58,7 +58,7 @@ class Ending:
         return ended.reason if unfinished or ended.exit_code else None
 
     def exit_code(self, ended: Next | None) -> int:
-        """0 when the last answer is one; a policy that stopped the run may say otherwise."""
+        """0 if the last answer did not fail; a policy that stopped the run can set another code."""
         if ended is not None and ended.exit_code is not None:
             return ended.exit_code
         return 0 if self.failure is None else 1
@@ -71,10 +71,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 def event_line(event: Any, since_session_ms: int) -> bytes:
-    """The line of one event."""
+    """Returns the line of one event."""
     try:
         text = _encode(event)
-    except UnicodeEncodeError:  # half a character, which the slower way mends
+    except UnicodeEncodeError:  # a lone surrogate; the slower path replaces it
         text = encode_line(event).removesuffix(b"\n")
     return b'%b,"since_session_ms":%d}\n' % (text[:-1], since_session_ms)
 
@@ -82,15 +82,15 @@ def event_line(event: Any, since_session_ms: int) -> bytes:
 # ``--mode json``: the session's header, then every event, one per line.
 
 
-class Prompt(Record):
-    """Something to say."""
+class PromptInput(Record):
+    """A prompt to send."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
-async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
-    """Say everything, one after another; how the last run ended, if there was one."""
+async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Next | None:
+    """Sends all prompts in order; returns the result of the last run, if there was one."""
     ended: Next | None = None
     for number, prompt in enumerate(prompts):
         with phase("print:prompt:next" if number else "print:prompt:initial"):
@@ -99,24 +99,27 @@ async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
 
 
 async def run_json(
-    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+    port: SessionPort,
+    prompts: Sequence[PromptInput],
+    output: Output,
+    complain: Callable[[str], None],
 ) -> int:
-    """Send every prompt, one after another; returns the exit code.
+    """Sends every prompt, one after another; returns the exit code.
 
-    Errors of the model are in the events. Why a policy ended the run is in none of them, so it is
-    passed to ``complain``.
+    Errors of the model are in the events. The reason of a policy that ended the run is not, so it
+    is passed to ``complain``.
     """
     output.write_json(encode_line(port.facts.header))
-    ending = Ending()
+    ending = RunResult()
 
-    def tell(event: Any) -> Awaitable[None] | None:
-        ending.hear(event)
+    def write_event(event: Any) -> Awaitable[None] | None:
+        ending.handle_event(event)
         output.write_json(event_line(event, port.since_session_ms()))
         return output.drained() if output.is_behind else None
 
-    end = port.subscribe(tell)
+    end = port.subscribe(write_event)
     try:
-        ended = await say_all(port, prompts)
+        ended = await send_prompts(port, prompts)
     finally:
         output.stop_waiting()
         end()
@@ -125,27 +128,30 @@ async def run_json(
     return ending.exit_code(ended)
 
 
-INCOMPLETE = "Warning: the answer is incomplete, because the model has reached its output limit."
+INCOMPLETE = "Warning: the answer is incomplete: the model reached its output limit."
 
 
 async def run_print(
-    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+    port: SessionPort,
+    prompts: Sequence[PromptInput],
+    output: Output,
+    complain: Callable[[str], None],
 ) -> int:
-    """Say everything, one after another, and print the last answer; the exit code.
+    """Sends all prompts in order and prints the last answer; returns the exit code.
 
-    An answer that the output limit has cut off is one; that it is not whole is told beside it.
+    An answer cut off by the output limit is printed too, with a warning.
     """
-    ending = Ending()
-    end = port.subscribe(ending.hear)
+    ending = RunResult()
+    end = port.subscribe(ending.handle_event)
     try:
-        ended = await say_all(port, prompts)
+        ended = await send_prompts(port, prompts)
     finally:
         end()
     if (problem := ending.failure or ending.stopped(ended)) is not None:
         complain(problem)
     elif ending.answer is not None:
         if text := ending.answer.text:
-            # A file or a program gets every byte; a terminal would do what they say.
+            # A file or a program gets every byte; a terminal would execute control sequences.
             shown = sanitise(text) if output.is_terminal else text
             output.write(f"{shown}\n".encode("utf-8", "replace"))
         if ending.answer.stop_reason == "length":

@@ -1,4 +1,4 @@
-"""The log in the agent directory: rotated, for its owner only, and without secrets."""
+"""The log in the agent directory: rotated, private, and redacted."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.base.files import FileProblem, open_private, private_directory
+from pi.base.files import FileAccessError, open_private, private_directory
 from pi.coding.export.redaction import Redact, Redactor
 
 if TYPE_CHECKING:
     from pi.coding.runtime.secrets import KnownSecrets
 
 NAME = "pi.log"
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 BACKUPS = 3
 
 CODEX_DEBUG = "PI_CODEX_DEBUG"
@@ -28,8 +28,10 @@ _DETAILED = {
         for name in ("codex", "codex_socket", "codex_websocket")
     ),
 }
-"""Loggers whose debug records get into the log only with the variable: a line per frame of the
-screen, and per connection and request to the ChatGPT backend."""
+"""Loggers whose debug records need the variable.
+
+A line per frame of the screen, and per connection and request to the ChatGPT backend.
+"""
 
 
 def start_log(
@@ -39,44 +41,44 @@ def start_log(
     redact: Redact | None = None,
     on_error: Callable[[str], object] | None = None,
 ) -> Callable[[], None]:
-    """Write what modules log into a file; gives what ends that.
+    """Writes log records to a file; returns a function that closes it.
 
-    Secrets that ``environ`` and the files of ``agent_dir`` contain never get into it, nor whatever
-    has the shape of a key, nor what the session and extensions ``redact``. ``on_error`` hears of
-    errors, in a line and in the thread that logs them: once of each kind, and not if a record
-    ``is_told`` by whoever logs it. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line,
-    with ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
+    Secrets in ``environ`` and the files of ``agent_dir`` are redacted, and everything that looks
+    like a key, and what the session and extensions ``redact``. ``on_error`` is called with errors,
+    in one line and in the thread that logs them: once of each kind, and not for records that are
+    already ``is_reported``. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line, with
+    ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
     """
-    # Not at the top: these load modules that nothing before the first frame needs.
+    # Deferred: these import modules that the first frame does not need.
     from logging.handlers import RotatingFileHandler
 
-    told = set[tuple[str, str]]()
+    reported = set[tuple[str, str]]()
 
     class Log(RotatingFileHandler):
         def _open(self) -> TextIOWrapper:
-            """As it is done there, but for its owner only."""
+            """Opens the file like the base class, but private."""
             return open(self.baseFilename, "a", encoding=self.encoding, opener=open_private)
 
         def emit(self, record: logging.LogRecord) -> None:
-            """Write a record, and say so if it is an error."""
+            """Writes a record; reports errors."""
             super().emit(record)
-            if on_error is None or record.levelno < logging.ERROR or hasattr(record, "is_told"):
+            if on_error is None or record.levelno < logging.ERROR or hasattr(record, "is_reported"):
                 return
             try:
                 kind = (record.name, _first_line(str(record.msg)))
-                if kind not in told:
-                    told.add(kind)
+                if kind not in reported:
+                    reported.add(kind)
                     on_error(_first_line(record.getMessage()))
-            except Exception:  # words that do not go with their arguments; who logs never hears it
+            except Exception:  # arguments that do not match the format
                 self.handleError(record)
 
         def handleError(self, record: logging.LogRecord) -> None:
-            """Nothing: a full disk must not write over the screen."""
+            """Ignored: a full disk must not write over the screen."""
 
-    with suppress(FileProblem):  # pi also runs where it can keep nothing
+    with suppress(FileAccessError):  # pi also runs without a writable directory
         private_directory(agent_dir)
     handler = Log(
-        agent_dir / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
+        agent_dir / NAME, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     handler.setFormatter(_Masking(partial(_known_secrets, agent_dir, environ), redact))
     root = logging.getLogger()
@@ -94,19 +96,19 @@ def start_log(
     def stop() -> None:
         _set_levels(details, logging.NOTSET)
         root.removeHandler(handler)
-        with suppress(OSError):  # a disk that is full says so once more, of what it did not take
+        with suppress(OSError):  # a full disk fails again when the rest is flushed
             handler.close()
 
     return stop
 
 
 def more_in_log(agent_dir: Path) -> str:
-    """Where whoever is told of an error finds the rest of it."""
-    return f"More is in {agent_dir / NAME}."
+    """The hint where to find details of an error."""
+    return f"See {agent_dir / NAME}."
 
 
 def is_detailed(environ: Mapping[str, str], variable: str) -> bool:
-    """Whether ``variable`` asks for debug records."""
+    """Whether ``variable`` enables debug records."""
     return environ.get(variable, "").strip().lower() in ("1", "true")
 
 
@@ -120,15 +122,15 @@ def _first_line(text: str) -> str:
 
 
 def _known_secrets(agent_dir: Path, environ: Mapping[str, str]) -> KnownSecrets:
-    # Not at the top: nothing before the first frame needs it, and most runs log nothing.
-    from pi.coding.runtime.machine import Host
+    # Deferred: the first frame does not need it, and most runs log nothing.
+    from pi.coding.runtime.machine import Machine
     from pi.coding.runtime.secrets import KnownSecrets
 
-    return KnownSecrets.of(Host.of(environ, agent_dir=agent_dir))
+    return KnownSecrets.of(Machine.from_environ(environ, agent_dir=agent_dir))
 
 
 class _Masking(logging.Formatter):
-    """A line per record, with the traceback below it, all masked."""
+    """A line per record, with the traceback below it, all redacted."""
 
     def __init__(self, find: Callable[[], KnownSecrets], redact: Redact | None) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -138,7 +140,7 @@ class _Masking(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text without secrets."""
+        """Formats the record without secrets."""
         values = self._secrets().values()
         if values != self._values:
             self._values, self._redactor = values, Redactor(values)
@@ -147,10 +149,10 @@ class _Masking(logging.Formatter):
     def _redacted(self, text: str) -> str:
         if self._redact is None:
             return text
-        redact, self._redact = self._redact, None  # what a redactor logs itself must not call it
+        redact, self._redact = self._redact, None  # records of a redactor itself must not call it
         try:
             return redact(text)
-        except Exception as problem:
-            return f"A line is left out: an extension could not redact it ({problem!r})."
+        except Exception as error:
+            return f"Line omitted: redaction by an extension failed ({error!r})."
         finally:
             self._redact = redact

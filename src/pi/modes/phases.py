@@ -1,6 +1,6 @@
-"""Named stretches of a start and of a run, for whoever wants to know where the time goes.
+"""Named phases of a start and of a run, for timing.
 
-As a rule nobody watches, and then a phase costs next to nothing.
+Without an observer a phase costs next to nothing.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from contextlib import contextmanager
 from typing import Protocol
 
 
-class Watcher(Protocol):
-    """Is told of every phase while it happens; phases may lie inside each other."""
+class PhaseObserver(Protocol):
+    """Called for every phase; phases may be nested."""
 
     def began(self, name: str) -> None:
-        """A phase begins."""
+        """A phase starts."""
 
     def ended(self, name: str) -> None:
-        """It is over, however it went."""
+        """A phase ends, also after an error."""
 
     def ready(self) -> None:
-        """What was to be watched has happened."""
+        """Everything to observe has happened."""
 
 
-_watchers: list[Watcher] = []
-"""Of the whole process, as a start is; sessions have no part in it."""
+_watchers: list[PhaseObserver] = []
+"""Global to the process, like a start; sessions do not use it."""
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Have somebody told of all phases inside."""
+def observe_phases(watcher: PhaseObserver) -> Iterator[None]:
+    """Reports every phase inside the block to an observer."""
     _watchers.append(watcher)
     try:
         yield
@@ -39,7 +39,7 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """What happens inside has a name; parts of names are separated by colons."""
+    """Names the work inside the block; parts of names are separated by colons."""
     watchers = tuple(_watchers)
     for watcher in watchers:
         watcher.began(name)
@@ -51,6 +51,6 @@ def phase(name: str) -> Iterator[None]:
 
 
 def ready() -> None:
-    """Tell all who watch that they have seen what there is to see."""
+    """Calls ``ready`` of all observers."""
     for watcher in tuple(_watchers):
         watcher.ready()

@@ -1,4 +1,4 @@
-"""Standard input as protocols need it."""
+"""Standard input and output for protocols."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from queue import SimpleQueue
 from pi.base.terminal_text import escape_controls
 
 AHEAD = 16
-"""Chunks that are read before somebody wants them."""
+"""Chunks that are read ahead."""
 _SIZE = 1 << 16
 
 
 async def read_chunks(fd: int) -> AsyncIterator[bytes]:
-    """What a file descriptor gives, pipe or file, until it ends; read by a thread of its own."""
-    # Not connect_read_pipe: that refuses regular files and /dev/null.
+    """Yields the data of a file descriptor, pipe or file, until it ends; read by a thread."""
+    # Not connect_read_pipe: it rejects regular files and /dev/null.
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
     room = threading.Semaphore(AHEAD)
@@ -41,30 +41,28 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
 
 
 def _read(fd: int) -> bytes:
-    """The next piece; nothing when there is none, or it cannot be read."""
+    """Returns the next chunk; empty at the end or after an error."""
     while True:
         try:
             return os.read(fd, _SIZE)
-        except BlockingIOError:  # whoever shares the pipe with us made it so
+        except BlockingIOError:  # another process made the shared pipe non-blocking
             select.select([fd], [], [])
         except OSError:
             return b""
 
 
-# Standard output as protocols need it: in order, without loss, and never in the agent's way.
-#
-# What is written in one turn of the event loop leaves in one piece, by a thread of its own, so
-# that a slow reader holds up nobody; one that is far behind is waited for, so that memory is
-# bounded.
+# Standard output: in order, without loss, and without blocking the agent. Data written in one turn
+# of the event loop is sent in one piece by a thread, so that a slow reader does not block; with too
+# much unsent data, writers wait, so that memory is bounded.
 
 
-MOST_WAITING = 4_000_000
-"""Bytes that may wait for a slow reader before whoever writes has to wait too."""
-PATIENCE = 3.0
-"""Seconds without a single byte being read after which a reader is not waited for at the end."""
+MAX_WAITING = 4_000_000
+"""Unsent bytes above which writers have to wait."""
+GRACE_SECONDS = 3.0
+"""Seconds without progress after which a reader is not waited for at the end."""
 _PIECE = 1 << 16
-NOBODY_READS = {errno.EPIPE, errno.ECONNRESET, errno.EINVAL}
-"""What a write says then; the last one on Windows."""
+CLOSED_PIPE_ERRORS = {errno.EPIPE, errno.ECONNRESET, errno.EINVAL}
+"""Errors of a write to a closed pipe; the last one on Windows."""
 
 
 class Output:
@@ -74,33 +72,33 @@ class Output:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self.is_terminal = os.isatty(fd)
-        """Whether what is written is shown to a person, who did not write it."""
+        """Whether the output is a terminal."""
         self._turn: list[bytes] = []
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._room = asyncio.Event()
         self._room.set()
         self._waits = True
         self._moved = 0
-        """Bytes that the reader has taken; counted by the thread."""
+        """Bytes that were sent; counted by the thread."""
         self.waiting = 0
-        """Bytes that the reader has not taken yet."""
+        """Bytes that were not sent yet."""
         self.broken = asyncio.Event()
         self.failure: OSError | None = None
-        """Why nothing can be written, unless it is that nobody reads any more."""
+        """The error that stopped the output, unless the reader closed the pipe."""
         self._thread = threading.Thread(target=self._work, name="output", daemon=True)
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        """Have ``data`` written after everything before it."""
+        """Queues ``data``."""
         if not self._turn:
             self._loop.call_soon(self._hand_over)
         self._turn.append(data)
 
     def write_json(self, line: bytes) -> None:
-        """Write a line of JSON with all controls as escapes.
+        """Writes a line of JSON with all control characters escaped.
 
-        JSON escapes only C0. The line may be shown on a terminal, here or behind a pipe, and C1
-        are orders there. Nearly all lines are ASCII and need no more than two looks.
+        JSON escapes only C0. The line may be shown on a terminal, here or behind a pipe, where C1
+        are control characters. Nearly all lines are ASCII and need only two checks.
         """
         if not line.isascii() or b"\x7f" in line:
             line = escape_controls(line.decode("utf-8", "replace")).encode()
@@ -108,20 +106,20 @@ class Output:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the reader is so far behind that whoever writes should wait."""
+        """Whether there is so much unsent data that writers should wait."""
         return not self._room.is_set()
 
     async def drained(self) -> None:
-        """Until the reader has caught up."""
+        """Waits until the reader has caught up."""
         await self._room.wait()
 
     def stop_waiting(self) -> None:
-        """From now on let nobody wait for the reader: what is under way has to come to its end."""
+        """Stops applying back-pressure, so that shutdown can finish."""
         self._waits = False
         self._room.set()
 
-    async def close(self, *, patience: float = PATIENCE) -> None:
-        """Until everything is written, or nobody reads it."""
+    async def close(self, *, patience: float = GRACE_SECONDS) -> None:
+        """Waits until everything is written, or the pipe is closed."""
         self._hand_over()
         self._queue.put(None)
         before = -1
@@ -134,7 +132,7 @@ class Output:
             data = b"".join(self._turn)
             self._turn.clear()
             self.waiting += len(data)
-            if self._waits and self.waiting > MOST_WAITING:
+            if self._waits and self.waiting > MAX_WAITING:
                 self._room.clear()
             self._queue.put(data)
 
@@ -144,24 +142,24 @@ class Output:
             size, left = len(data), memoryview(data)
             while left and not broken:
                 try:
-                    # In pieces: a blocking write says nothing until it is through.
+                    # In pieces: a blocking write reports no progress.
                     written = os.write(self._fd, left[:_PIECE])
-                except BlockingIOError:  # whoever shares the pipe with us made it so
+                except BlockingIOError:  # another process made the shared pipe non-blocking
                     select.select([], [self._fd], [])
-                except OSError as problem:
+                except OSError as error:
                     broken = True
-                    self.failure = None if problem.errno in NOBODY_READS else problem
+                    self.failure = None if error.errno in CLOSED_PIPE_ERRORS else error
                 else:
                     left = left[written:]
                     self._moved += written
             try:
                 self._loop.call_soon_threadsafe(self._written, size, broken)
             except RuntimeError:
-                return  # the loop has ended; nobody waits for us
+                return  # the loop has ended
 
     def _written(self, size: int, broken: bool) -> None:  # noqa: FBT001 - called by the loop
         self.waiting -= size
-        if self.waiting <= MOST_WAITING:
+        if self.waiting <= MAX_WAITING:
             self._room.set()
         if broken:
             self.broken.set()

@@ -1,6 +1,6 @@
-"""The public kit for testing pi and its extensions: fakes instead of mocks.
+"""Public test kit for pi and its extensions: fakes instead of mocks.
 
-Everything here is deterministic and works offline. Nothing in the product imports it.
+Everything is deterministic and works offline. Nothing in the product imports it.
 """
 
 from __future__ import annotations

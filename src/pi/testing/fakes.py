@@ -1,4 +1,4 @@
-"""A clock that stands still until the test moves it."""
+"""Fakes for tests: a clock that the test advances, and a scripted stream in place of a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 TURNS_PER_STEP = 20
-"""How often the event loop runs between two sleepers, so that what one wakes can go on."""
+"""Event loop iterations between two sleepers, so that tasks woken by one can proceed."""
 
 
 class FakeClock:
@@ -34,20 +34,20 @@ class FakeClock:
         self._order = count()
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970, as far as the test has moved the clock."""
+        """Milliseconds since 1970, as advanced by the test."""
         return self._start_ms + round(self._elapsed * 1000)
 
     def monotonic(self) -> float:
-        """Seconds by which the test has moved the clock."""
+        """Seconds by which the test has advanced the clock."""
         return self._elapsed
 
     @property
     def sleeping(self) -> int:
-        """How many tasks wait for time to pass."""
+        """Number of tasks that are sleeping."""
         return sum(not waiting.done() for _, _, waiting in self._sleepers)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the test has moved the clock by ``seconds``."""
+        """Wait until the test has advanced the clock by ``seconds``."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -56,7 +56,7 @@ class FakeClock:
         await waiting
 
     async def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass: whoever is due wakes in order, and may sleep again meanwhile."""
+        """Advance by ``seconds``. Wakes sleepers in order of deadline; they may sleep again."""
         end = self._elapsed + seconds
         await self._let_tasks_run()
         while self._sleepers and self._sleepers[0][0] <= end:
@@ -72,13 +72,10 @@ class FakeClock:
             await asyncio.sleep(0)
 
 
-# A script in place of a model, for an agent that is tested or shown without a network.
-
-
 class ScriptedStream:
-    """A ``StreamFn``: plays its steps in order, one per request.
+    """A ``StreamFn`` that plays its steps in order, one per request, without a network.
 
-    ``requests`` holds what was asked. It answers for any model; ``FAUX_MODEL`` is one to give.
+    ``requests`` records the requests. It answers for any model; ``FAUX_MODEL`` is one to pass.
     """
 
     def __init__(self, *steps: Step) -> None:
@@ -86,17 +83,17 @@ class ScriptedStream:
 
     @property
     def requests(self) -> list[Call]:
-        """What was asked, in order."""
+        """The requests so far, in order."""
         return self._provider.requests
 
     def add(self, *steps: Step) -> None:
-        """Append to the script."""
+        """Append steps to the script."""
         self._provider.add(*steps)
 
     def __call__(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
-        """The answer to one request."""
+        """Return the stream for one request."""
         messages = conversation(context)
         call = Call(model=model, messages=messages, options=options or StreamOptions())
         return EventStream(MessageBuilder(model, now_ms=0), partial(self._answer, call))

@@ -1,4 +1,4 @@
-"""A whole session in a folder of a test, with a script in place of a model."""
+"""``make_session``: a complete session in a folder of a test, with a scripted model."""
 
 from __future__ import annotations
 
@@ -24,26 +24,28 @@ async def make_session(
     persistent: bool = False,
     **options: Any,
 ) -> AgentSession:
-    """A session that works in ``folder/project`` and answers from ``steps``; its owner closes it.
+    """Return a session that works in ``folder/project`` and answers from ``steps``.
 
-    Everything of the user's lies in ``folder/home``. ``extensions`` are functions that take an
-    ``ExtensionAPI``; no others are loaded. ``options`` are those of ``SessionOptions``.
+    Its owner closes it.
+
+    User files are in ``folder/home``. ``extensions`` are functions that take an ``ExtensionAPI``;
+    no others are loaded. ``options`` are those of ``SessionOptions``.
     """
-    # Here, not above: most tests of an extension need no whole session.
+    # Lazy: most tests of an extension need no complete session.
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_models
-    from pi.coding.extension_host.discovery.finding import Wanted
+    from pi.coding.extension_host.discovery.finding import ExtensionOptions
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.runtime.assemble import assemble
-    from pi.coding.runtime.machine import Host
-    from pi.coding.runtime.options import Parts, SessionOptions
+    from pi.coding.runtime.machine import Machine
+    from pi.coding.runtime.options import SessionOptions, SessionOverrides
 
     cwd, home, temporary = folder / "project", folder / "home", folder / "tmp"
     for place in (cwd, home, temporary):
         place.mkdir(parents=True, exist_ok=True)
     clock = clock or FakeClock()
     agent_dir = home / ".pi" / "agent"
-    host = Host(
+    host = Machine(
         environ={**environ, "HOME": str(home)},
         home=home,
         agent_dir=agent_dir,
@@ -59,8 +61,8 @@ async def make_session(
         folder=agent_dir,
     )
     models.register(FauxProvider(*steps))
-    parts = Parts(registry=ModelRegistry(models), persistent=persistent)
+    parts = SessionOverrides(registry=ModelRegistry(models), persistent=persistent)
     if isinstance(given := options.get("extensions"), Sequence):
-        options["extensions"] = Wanted(discover=False, inline=tuple(given))
-    wanted = SessionOptions(**{"model": "faux/faux", **options})
-    return (await assemble(cwd, host, wanted, parts)).session
+        options["extensions"] = ExtensionOptions(discover=False, inline=tuple(given))
+    session_options = SessionOptions(**{"model": "faux/faux", **options})
+    return (await assemble(cwd, host, session_options, parts)).session

@@ -1,7 +1,7 @@
-"""A terminal in memory that shows what a person would see.
+"""A terminal in memory for tests.
 
-A real emulator (Ghostty's) takes the bytes, so scrollback, wide characters, styles and replies to
-queries are those of a real terminal. Needs the package ``pyghostty``.
+A real emulator (Ghostty's) processes the bytes, so scrollback, wide characters, styles and replies
+to queries are those of a real terminal. Needs the package ``pyghostty``.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pyghostty.core import init_sized
 from pi.tui.terminal import Listener, Size
 
 _SCROLL_STRUCT = "typedef struct { int tag; int pad; intptr_t delta; uint64_t more; } PiScroll;"
-"""What ``ghostty_terminal_scroll_viewport`` takes; cffi cannot pass the union in it by value."""
+"""The argument of ``ghostty_terminal_scroll_viewport``; cffi cannot pass its union by value."""
 
 ffi.cdef(_SCROLL_STRUCT)
 
 
 _GRAPHEMES = "\x1b[?2027h"
-"""Measures whole graphemes, as Ghostty itself does."""
+"""Enables width by grapheme cluster, as Ghostty itself does."""
 
 
 class VirtualTerminal:
     """Implements ``pi.tui.terminal.Terminal``.
 
-    ``replies`` lets it answer queries as a real terminal does; a test that wants to give its own
-    answers switches that off.
+    With ``replies`` it answers queries as a real terminal does; a test that writes its own replies
+    turns it off.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class VirtualTerminal:
         self.output: list[str] = []
         """Everything that was written, in order."""
         self.backlog = 0
-        """A test may set it, to play a slow terminal."""
+        """Set by tests to simulate a slow terminal."""
         self.suspended = 0
-        """How often the program asked to be stopped."""
+        """How often the program suspended itself."""
         self._emulator = Emulator(columns, rows, scrollback=scrollback)
         self._listener: Listener | None = None
         self._restore: Callable[[], str] | None = None
-        # The emulator also limits bytes, to far fewer than that many rows take.
+        # The emulator also limits bytes, to far less than that many rows take.
         option, limit = lib.GHOSTTY_TERMINAL_OPT_SCROLLBACK_MAX_BYTES, ffi.new("size_t*", 1 << 30)
         lib.ghostty_terminal_set(self._emulator._t[0], option, limit)
         self._emulator.feed(_GRAPHEMES)
@@ -58,22 +58,22 @@ class VirtualTerminal:
         return Size(columns=columns, rows=rows)
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Begin to deliver input."""
+        """Start to deliver input."""
         self._listener, self._restore = listener, restore
 
     def write(self, data: str) -> None:
-        """Show characters."""
+        """Process output of the program."""
         self.output.append(data)
         self._emulator.feed(data)
 
     def stop(self) -> None:
-        """End as a terminal does when its program ends."""
+        """End the terminal session of the program."""
         if self._restore is not None:
             self.write(self._restore())
         self._listener = self._restore = None
 
     def suspend(self) -> None:
-        """Play a process that is stopped and continued at once."""
+        """Simulate a process that is suspended and resumed at once."""
         listener, restore = self._listener, self._restore
         assert listener is not None
         assert restore is not None
@@ -82,12 +82,12 @@ class VirtualTerminal:
         listener.on_resume()
 
     def type(self, data: str) -> None:
-        """Let a person type or paste, or the terminal say something."""
+        """Deliver input: typed keys, a paste, or a reply of the terminal."""
         if self._listener is not None:
             self._listener.on_input(data.encode())
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size; what is shown is wrapped again as a terminal does."""
+        """Change the size; the content is rewrapped as in a terminal."""
         self._emulator.resize(columns, rows)
         if self._listener is not None:
             self._listener.on_resize()
@@ -95,11 +95,11 @@ class VirtualTerminal:
     def vanish(self) -> None:
         """Close the window."""
         if self._listener is not None:
-            self._listener.on_gone()
+            self._listener.on_disconnect()
 
     @property
     def screen(self) -> list[str]:
-        """The rows that are on the screen, without the spaces at their ends."""
+        """The rows on the screen, without trailing spaces."""
         return self._rows("active", 0, self.size.rows)
 
     @property
@@ -109,16 +109,16 @@ class VirtualTerminal:
 
     @property
     def tape(self) -> list[str]:
-        """Scrollback and screen: everything a reader can reach."""
+        """Scrollback and screen."""
         return self._rows("screen", 0, self._count("total_rows"))
 
     @property
     def view(self) -> list[str]:
-        """What a reader sees who may have scrolled up."""
+        """The visible rows, which differ from the screen while scrolled up."""
         return self._rows("viewport", 0, self.size.rows)
 
     def scroll_up(self, rows: int) -> None:
-        """Let the reader scroll up."""
+        """Scroll up by ``rows``."""
         scroll: Any = ffi.cast(
             "void(*)(GhosttyTerminal, PiScroll)",
             ffi.addressof(lib, "ghostty_terminal_scroll_viewport"),

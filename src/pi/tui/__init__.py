@@ -1,9 +1,9 @@
-"""Draw in a terminal: components, an append-only screen, input, overlays, widgets.
+"""Terminal user interface: components, an append-only screen, input, overlays, widgets.
 
-This folder knows nothing of agents, models or sessions; any terminal program can be built on it.
-Components return lines, ``TUI`` puts them on the screen, and rows that have entered the
-terminal's scrollback are never touched again.
+The package is independent of agents, models and sessions; any terminal program can use it.
+Components return rows and ``TUI`` writes them to the screen. Rows that have entered the terminal's
+scrollback are never changed.
 
-Importing the package loads nothing: import the module that has what you need, e.g.
-``from pi.tui.tui import TUI``.
+Importing the package loads nothing. Import the module that you need, e.g. ``from pi.tui.tui import
+TUI``.
 """

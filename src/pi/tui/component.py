@@ -1,11 +1,11 @@
-"""What can be drawn: anything that turns a width into lines.
+"""The component protocols, and a cache for the rows of a widget.
 
-A component returns one string per row, each at most ``width`` columns wide, styled with escape
-sequences that need not be closed: the screen ends every row's styles. Text from outside (models,
-tools, files) must have passed ``pi.base.terminal_text`` before it gets here.
+A component returns one string per row, each at most ``width`` columns wide. Styles need not be
+closed, because the screen ends the styles of every row. Text from outside (models, tools, files)
+must have passed ``pi.base.terminal_text``.
 
-The optional members below are looked up by name, so a component is any object with ``render`` and
-``invalidate``; the protocols spell the optional members out for those that have them.
+A component is any object with ``render`` and ``invalidate``. Optional members are looked up by
+name; the protocols below document them.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Protocol, runtime_checkable
 from pi.base.records import Record
 
 CURSOR_MARKER = "\x1b_pi:c\x07"
-"""Zero columns wide; a focused component puts it where the terminal's cursor belongs."""
+"""A zero-width marker at which a focused component wants the terminal's cursor."""
 
 
 class Component(Protocol):
-    """The least a component has."""
+    """The members that every component has."""
 
     def render(self, width: int) -> list[str]:
-        """The rows at this width.
+        """Returns the rows at this width.
 
-        The same list object as last time says that nothing changed; a list that was returned is
-        therefore never altered afterwards.
+        Returning the same list object as before means that nothing changed. A returned list must
+        therefore never be modified.
         """
         ...
 
     def invalidate(self) -> None:
-        """Forget what was remembered about the last rendering, e.g. because the theme changed."""
+        """Discards cached rows, for example because the theme changed."""
         ...
 
 
 @runtime_checkable
 class Interactive(Protocol):
-    """A component that takes keys while it has the focus.
+    """A component that receives keys while it has the focus.
 
-    ``wants_key_release`` is optional; without it only presses and repeats arrive.
+    ``wants_key_release`` is optional. Without it, only presses and repeats are delivered.
     """
 
     def handle_input(self, data: str) -> None:
-        """One key or one paste, as the terminal sent it."""
+        """Handles one key or one paste, as the terminal sent it."""
         ...
 
 
@@ -51,7 +51,7 @@ class Interactive(Protocol):
 class Focusable(Protocol):
     """A component that shows whether it has the focus.
 
-    While ``focused`` it puts ``CURSOR_MARKER`` at its caret.
+    While ``focused``, it puts ``CURSOR_MARKER`` at its cursor position.
     """
 
     focused: bool
@@ -60,23 +60,23 @@ class Focusable(Protocol):
 class LiveRegion(Protocol):
     """A component with rows that may still change after they have scrolled out of the window.
 
-    Both are row numbers in what ``render`` returned last. Rows at and below the effective
+    Both values are row numbers in what ``render`` returned last. Rows at and below the effective
     boundary stay out of the terminal's scrollback until the boundary moves past them.
     """
 
     @property
     def live_region_start(self) -> int | None:
-        """The first row that may still change, and with it all below; None if none may."""
+        """The first row that may still change, with all rows below it; None if no row may."""
         ...
 
     @property
     def commit_safe_end(self) -> int | None:
-        """Where the settled head of the live region ends, if it is known to have one."""
+        """The end of the stable rows at the top of the live region, if known."""
         ...
 
 
 class Area(Record, kw_only=False):
-    """Where a component was drawn, counted from the first cell of what it is in."""
+    """The area in which a component was drawn, relative to its parent."""
 
     component: Component
     row: int
@@ -85,62 +85,62 @@ class Area(Record, kw_only=False):
     height: int
 
     def covers(self, x: int, y: int) -> bool:
-        """Whether a cell belongs to it."""
+        """Returns whether the area contains a cell."""
         inside = self.column <= x < self.column + self.width
         return inside and self.row <= y < self.row + self.height
 
 
-class Nesting(Protocol):
-    """A component that says where its children are, so that they get the mouse."""
+class HasChildAreas(Protocol):
+    """A component that reports the areas of its children, so that they receive mouse events."""
 
     def areas_at(self, row: int) -> list[Area]:
-        """The children on a row, as they were last drawn."""
+        """Returns the areas of the children on a row, as last drawn."""
         ...
 
 
-class Passing(Protocol):
-    """A component some of whose rows go away soon, such as suggestions or a question."""
+class HasTransientRows(Protocol):
+    """A component with rows that will disappear soon, such as suggestions or a dialog."""
 
     @property
-    def passing_rows(self) -> int:
-        """How many rows fewer there will be. They push nothing into the terminal's scrollback."""
+    def transient_rows(self) -> int:
+        """How many rows will disappear. They do not push other rows into the scrollback."""
         ...
 
 
-class Staying(Protocol):
-    """A component that belongs to the window, with whatever is below it."""
+class StaysInWindow(Protocol):
+    """A component that always stays in the window, with everything below it."""
 
     @property
     def stays_in_window(self) -> bool:
-        """Whether its rows are never history, wherever a terminal may have put them."""
+        """Whether its rows must never become history, even if the terminal scrolled them out."""
         ...
 
 
 def wants_key_release(component: object) -> bool:
-    """Whether a component asked to be told when keys are let go."""
+    """Returns whether a component requested key release events."""
     return bool(getattr(component, "wants_key_release", False))
 
 
-# Remembers the rows of a widget until it changes or the width does.
+class RowCache:
+    """Caches the rows of a widget until the widget or the width changes.
 
-
-class RowMemory:
-    """The rows of the last rendering; the same list again tells the screen that nothing changed."""
+    Returning the same list again lets the screen skip rows that did not change.
+    """
 
     def __init__(self) -> None:
-        self._drawn_for: tuple[object, ...] | None = None
+        self._key: tuple[object, ...] | None = None
         self._rows: list[str] = []
 
     def rows(
         self, width: int, draw: Callable[[int], list[str]], *circumstances: object
     ) -> list[str]:
-        """The remembered rows, or those that ``draw`` makes for another width or circumstances."""
-        wanted = (width, *circumstances)
-        if wanted != self._drawn_for:
+        """Returns the cached rows, or calls ``draw`` if the width or ``circumstances`` changed."""
+        key = (width, *circumstances)
+        if key != self._key:
             self._rows = draw(width)
-            self._drawn_for = wanted
+            self._key = key
         return self._rows
 
     def forget(self) -> None:
-        """Draw again next time."""
-        self._drawn_for = None
+        """Discards the rows."""
+        self._key = None

@@ -1,8 +1,8 @@
-"""Copying to the clipboard by whatever reaches the one the person uses.
+"""Clipboard, window title, progress and notifications.
 
-A program of the system is asked first, as its exit code tells whether it took the text. Over SSH
-the clipboard is at the other end, so only X forwarding, tmux and the terminal itself (OSC 52)
-reach it; the terminal gives no answer, and the result says so.
+To copy, a system program is tried first, because its exit code shows whether it worked. Over SSH
+the clipboard is on the user's machine, so only X forwarding, tmux and the terminal itself (OSC 52)
+can reach it. A terminal does not confirm a copy, and ``Copied`` records that.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from pi.base.terminal_text import one_line
 from pi.tui.input.actions import platform_of
 from pi.tui.terminal import OVER_SSH
 
-MOST_BY_TERMINAL = 100_000
-"""Characters of base64 that terminals take in one OSC 52; more is cut off or ignored silently."""
+MAX_OSC52_CHARACTERS = 100_000
+"""Base64 characters that terminals accept in one OSC 52. They silently truncate or ignore more."""
 
 _SECONDS = 3.0
 _SCREEN_CHUNK = 76
 
 Run = Callable[[Sequence[str], bytes], Awaitable[bool]]
-"""Runs a program with an input; whether it succeeded."""
+"""Runs a program with an input. Returns whether it succeeded."""
 
 
 class CopyFailed(PiError):
-    """Nothing took the text."""
+    """No program and no terminal could take the text."""
 
 
 class Copied(Record):
-    """Who took the text. The terminal never says whether it did."""
+    """The way by which a text was copied. A terminal does not confirm a copy."""
 
     by: str
     confirmed: bool
 
 
 class Clipboard:
-    """Copies text. ``find`` tells where a program is, ``write`` sends to the terminal."""
+    """Copies text. ``find`` locates programs; ``write`` sends to the terminal."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class Clipboard:
         self._write = write
 
     async def copy(self, text: str) -> Copied:
-        """Put a text on the clipboard; raises ``CopyFailed`` if nothing can take it."""
+        """Copies a text to the clipboard. Raises ``CopyFailed`` if nothing can take it."""
         for program, *arguments in self._programs():
             path = self._find(program)
             encoding = "utf-16" if program == "clip.exe" else "utf-8"
             if path and await self._run([path, *arguments], text.encode(encoding, "replace")):
                 return Copied(by=program, confirmed=True)
         sequence = osc52(text)
-        if len(sequence) > MOST_BY_TERMINAL:
+        if len(sequence) > MAX_OSC52_CHARACTERS:
             raise CopyFailed(
                 f"The text of {len(text)} characters is too long for the terminal to copy.",
                 hint="Install wl-copy, xclip or xsel, or copy a smaller part.",
@@ -77,7 +77,7 @@ class Clipboard:
         return Copied(by="terminal", confirmed=False)
 
     def _programs(self) -> Iterator[tuple[str, ...]]:
-        """The commands that may reach the clipboard, best first."""
+        """Yields the commands that may reach the clipboard, best first."""
         env = self._env
         platform = platform_of(self._system, env)
         is_here = not any(env.get(name) for name in OVER_SSH)
@@ -97,12 +97,12 @@ class Clipboard:
 
 
 def osc52(text: str) -> str:
-    """The sequence that asks a terminal to put a text on its clipboard."""
+    """Returns the sequence that sets the terminal's clipboard."""
     return f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\x07"
 
 
 def runner(env: Mapping[str, str], cwd: Path) -> Run:
-    """Runs clipboard programs for real, each for at most three seconds."""
+    """Returns a function that runs clipboard programs, each for at most three seconds."""
     return partial(_run, desktop_environment(env), cwd)
 
 
@@ -115,7 +115,8 @@ async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: 
             timeout=_SECONDS,
             max_output=1024,
             input=data,
-            detached=True,  # xclip and wl-copy serve the text from the background, also after us
+            # xclip and wl-copy keep serving the text in the background after pi exits
+            detached=True,
         )
     except SpawnFailed:
         return False
@@ -123,12 +124,9 @@ async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: 
 
 
 def _for_screen(sequence: str) -> str:
-    """The sequence as GNU screen passes it on: in short device control strings."""
+    """Wraps a sequence for GNU screen, which passes on short device control strings only."""
     chunks = [sequence[at : at + _SCREEN_CHUNK] for at in range(0, len(sequence), _SCREEN_CHUNK)]
     return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks)
-
-
-# What can be said to a terminal besides text: title, progress, notifications. Pure.
 
 
 ProgressState: TypeAlias = Literal["none", "normal", "error", "indeterminate", "warning"]
@@ -144,18 +142,18 @@ _BEL, _ST = "\x07", "\x1b\\"
 
 
 def title(text: str) -> str:
-    """Set the window's title (OSC 0)."""
+    """Returns the sequence that sets the window's title (OSC 0)."""
     return f"\x1b]0;{one_line(text)}{_BEL}"
 
 
 def progress(state: ProgressState, percent: int = 0) -> str:
-    """Show progress in the terminal's own place for it, e.g. the task bar (OSC 9;4)."""
+    """Returns the sequence that shows progress, e.g. in the task bar (OSC 9;4)."""
     amount = f";{max(0, min(percent, 100))}" if state not in ("none", "indeterminate") else ";0"
     return f"\x1b]9;4;{_PROGRESS[state]}{amount}{_BEL}"
 
 
 def notification(text: str, brand: str) -> str:
-    """Ask a terminal of that brand to notify the person; a bell where it does not know how."""
+    """Returns the sequence that notifies the user; a bell if the brand has no notifications."""
     body = one_line(text).replace(";", ",")
     match brand:
         case "kitty":

@@ -1,6 +1,6 @@
-"""How the tree of components gets on the terminal: below the shell's prompt, as rows that scroll.
+"""The display on the main screen: rows that scroll, below the shell's prompt.
 
-The other way, the whole screen for ourselves, is ``pi.tui.fullscreen``.
+``pi.tui.fullscreen`` has the display for the alternate screen.
 """
 
 from __future__ import annotations
@@ -13,48 +13,46 @@ from pi.tui.containers import Container
 from pi.tui.input.reports import MouseReport
 from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.terminal import Size
 
 Leave: TypeAlias = Literal["for good", "stopped", "lent"]
-"""How the terminal is left: at the end, by a process that is stopped, or to another program that
-has it for a while, so that nobody looks at what we have shown.
-"""
+"""How the terminal is released: at exit, while the process is stopped, or to another program."""
 
 
 class Tree(Protocol):
-    """The components at the top level."""
+    """The top-level components."""
 
     def add_child(self, child: Component) -> None:
-        """Put a component below the others."""
+        """Adds a component at the bottom."""
         ...
 
     def remove_child(self, child: Component) -> None:
-        """Take a component out."""
+        """Removes a component."""
         ...
 
     def clear(self) -> None:
-        """Take all components out."""
+        """Removes all components."""
         ...
 
     def invalidate(self) -> None:
-        """Make all components forget what they remember."""
+        """Invalidates all components."""
         ...
 
     def render(self, width: int) -> list[str]:
-        """The rows of all components."""
+        """Returns the rows of all components."""
         ...
 
 
 class Display(Protocol):
-    """Draws a tree of components and remembers what the terminal shows."""
+    """Draws a tree of components and tracks what the terminal shows."""
 
     synchronized: bool
-    """Whether writes are bracketed, so that the terminal shows each at once."""
+    """Whether writes are bracketed, so that the terminal shows each one atomically."""
     show_cursor: bool
-    """Whether the terminal's own cursor is seen at the caret."""
+    """Whether the terminal's own cursor is visible."""
 
     @property
     def root(self) -> Tree:
@@ -62,51 +60,51 @@ class Display(Protocol):
         ...
 
     def opening(self) -> str:
-        """What is written before the first frame."""
+        """Returns what is written before the first frame."""
         ...
 
     def closing(self, leave: Leave = "for good") -> str:
-        """What is written after the last frame, so that the terminal belongs to others."""
+        """Returns what is written after the last frame to release the terminal."""
         ...
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Draw the components; only ``changed`` need to be drawn again, if it is given."""
+        """Draws the components. If ``changed`` is given, only those are drawn again."""
         ...
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """The bytes of what was drawn last. Unlike drawing it takes no time to speak of."""
+        """Returns the bytes for what was drawn last. This is fast compared to drawing."""
         ...
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
-        """Take another size; says how much must be painted for it.
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
+        """Changes the size. Returns how much must be painted.
 
-        ``tape`` is what the pane in which it is shown has now, if it can say so.
+        ``pane`` is what the tmux pane contains now, if it could be read.
         """
         ...
 
-    def took_frame_at(self, size: Size) -> None:
-        """The terminal says which size it had when it took a frame; only if it was asked."""
+    def acknowledge_frame(self, size: Size) -> None:
+        """Records the size that the terminal had when it took a frame. Only sent on request."""
         ...
 
     def resume(self, size: Size) -> Repaint:
-        """Begin again where the cursor is, since others have written; says how much to paint."""
+        """Continues at the cursor after other programs wrote. Returns how much to paint."""
         ...
 
     def reset(self) -> Repaint:
-        """How much to paint for a person who wants a fresh screen."""
+        """Returns how much to paint when the user requests a fresh screen."""
         ...
 
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Let the components have a mouse event; returns who wants the focus for it."""
+        """Delivers a mouse event. Returns the component that requests the focus."""
         ...
 
 
 class RegularDisplay:
-    """The main screen: what scrolls out of the window becomes the terminal's history.
+    """The main screen. Rows that scroll out of the window become the terminal's history.
 
-    ``in_pane`` says that a multiplexer keeps that history, so it can never be written again.
+    ``in_pane`` means that a multiplexer keeps the history, which therefore cannot be rewritten.
     """
 
     def __init__(self, size: Size, *, in_pane: bool, strict: bool = False) -> None:
@@ -120,23 +118,23 @@ class RegularDisplay:
 
     @property
     def ledger(self) -> Ledger:
-        """How far history goes, and where the window begins."""
+        """The number of rows in history and the start of the window."""
         return self._screen.ledger
 
     def opening(self) -> str:
-        """Nothing: the first frame begins where the cursor is."""
+        """Returns nothing: the first frame begins at the cursor."""
         return ""
 
     def closing(self, leave: Leave = "for good") -> str:
-        """The cursor goes below the last row.
+        """Returns what moves the cursor below the last row.
 
-        A pane that is lent is cleared: its history cannot be written again, and would have twice
-        what the window shows.
+        A pane that is lent is cleared. Its history cannot be rewritten, so the window would appear
+        in it twice.
         """
         return self._screen.leave(erased=leave == "lent" and self._in_pane)
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Make a frame of the components' rows."""
+        """Builds a frame from the components' rows."""
         rows = (
             self.root.render(self._width)
             if changed is None
@@ -149,54 +147,56 @@ class RegularDisplay:
         staying = self.root.staying_start
         if staying is not None:
             boundary = min(boundary, staying)
-        self._frame = Frame(rows, min(boundary, self._end_of_lasting(len(rows))), staying)
+        self._frame = Frame(
+            rows, min(boundary, self._end_without_transient_rows(len(rows))), staying
+        )
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """The bytes of that frame."""
+        """Returns the bytes of that frame."""
         self._screen.synchronized = self.synchronized
         self._screen.show_cursor = self.show_cursor
         return self._screen.paint(self._frame, layers, repaint=repaint)
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
-        """Everything is written again at the new width, but inside a pane only the window."""
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
+        """Repaints everything at the new width; inside a pane, only the window."""
         if self._in_pane:
-            return self._resize_in_place(size, tape)
+            return self._resize_in_place(size, pane)
         self._width, self._height = size.columns, size.rows
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
 
-    def took_frame_at(self, size: Size) -> None:
-        """Frames that a pane took at another size are written again with the next resize."""
-        self._screen.took_frame_at(size.columns, size.rows)
+    def acknowledge_frame(self, size: Size) -> None:
+        """Records the size. A frame taken at another size is written again at the next resize."""
+        self._screen.acknowledge_frame(size.columns, size.rows)
 
     def resume(self, size: Size) -> Repaint:
-        """History stays as it is; the window is painted below what others have written."""
+        """Keeps history, and paints the window below what other programs have written."""
         return self._resize_in_place(size)
 
     def reset(self) -> Repaint:
-        """Like a resize to the same size; a pane gets what its history does not have."""
-        self._screen.question_history()
+        """Like a resize to the same size. A pane receives only what its history lacks."""
+        self._screen.recheck_history()
         return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
 
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Nothing: here the mouse belongs to the terminal."""
+        """Does nothing: on the main screen the terminal handles the mouse."""
         return None
 
-    def _resize_in_place(self, size: Size, tape: Tape | None = None) -> Repaint:
+    def _resize_in_place(self, size: Size, pane: PaneText | None = None) -> Repaint:
         before = self._screen.frame_width
         grown = self.root.render(before) if size.columns != before else None
-        self._screen.resize_in_place(size.columns, size.rows, grown=grown, tape=tape)
+        self._screen.resize_in_place(size.columns, size.rows, grown=grown, pane=pane)
         self._width, self._height = size.columns, size.rows
         return Repaint.WINDOW
 
-    def _end_of_lasting(self, length: int) -> int:
-        """Where those rows end that would be above the window if nothing passing were shown.
+    def _end_without_transient_rows(self, length: int) -> int:
+        """Returns the end of the rows that would be above the window without transient rows.
 
-        Only they may become history: what a dialog hides comes back when it is closed.
+        Only these may become history, because rows hidden by a dialog reappear when it closes.
         """
-        passing = self.root.passing_rows
+        passing = self.root.transient_rows
         if not passing:
             return length
         return max(self.ledger.committed, length - passing - self._height)

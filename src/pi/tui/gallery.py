@@ -1,7 +1,7 @@
-"""Every widget on one screen, in light and dark: ``python -m pi.tui.gallery``.
+"""All widgets on one screen: ``python -m pi.tui.gallery``.
 
-Tab goes from widget to widget, Ctrl+T changes between light and dark, Escape leaves a field, and
-``q`` (outside of fields) or Ctrl+C ends it. ``--print WIDTH`` writes the frame as plain text.
+Tab selects the next widget, Ctrl+T switches between light and dark, Escape leaves a field, and
+``q`` (outside of fields) or Ctrl+C quits. ``--print WIDTH`` prints the frame as plain text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pi.tui.widgets.text import TruncatedText
 class Gallery:
     """All widgets, from top to bottom.
 
-    Give the focus to ``active``, and move it on with ``next``.
+    Focus ``active``; ``next`` selects the next widget.
     """
 
     def __init__(
@@ -79,38 +79,38 @@ class Gallery:
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """What the gallery shows."""
+        """The widgets."""
         return self._inside.children
 
     @property
     def active(self) -> Component:
-        """The widget that takes keys."""
+        """The widget that receives keys."""
         return self._ring[self._place]
 
     def next(self) -> None:
-        """Go on to the next widget that takes keys."""
+        """Activates the next widget that takes keys."""
         self._place = (self._place + 1) % len(self._ring)
 
     def leave(self) -> None:
-        """Go back to the first one."""
+        """Activates the first widget."""
         self._place = 0
 
     def invalidate(self) -> None:
-        """Draw everything anew next time."""
+        """Invalidates all widgets."""
         self._inside.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The whole gallery."""
+        """Returns the rows of the gallery."""
         return self._inside.render(width)
 
 
 def frame(width: int, scheme: Scheme = "dark") -> list[str]:
-    """The gallery as rows of plain text."""
+    """Returns the gallery as rows of plain text."""
     return [strip_sequences(row).rstrip() for row in Gallery(scheme).render(width)]
 
 
 async def show(terminal: Terminal, capabilities: Capabilities, env: dict[str, str]) -> None:
-    """Run the gallery on a terminal until the user leaves."""
+    """Runs the gallery on a terminal until the user quits."""
     tui = TUI(terminal, env=env, capabilities=capabilities)
     visit = _Visit(tui, has_placeholders=has_placeholders(capabilities, env))
     tui.add_input_listener(visit.handle_key)
@@ -122,7 +122,7 @@ async def show(terminal: Terminal, capabilities: Capabilities, env: dict[str, st
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """What the command does."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m pi.tui.gallery", description=__doc__)
     parser.add_argument("--print", type=int, metavar="WIDTH", dest="width")
     parser.add_argument("--light", action="store_true", help="print the light one")
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Visit:
-    """Somebody looking at a gallery."""
+    """One run of the gallery."""
 
     def __init__(self, tui: TUI, *, has_placeholders: bool) -> None:
         self._tui = tui
@@ -149,7 +149,7 @@ class _Visit:
         self._open()
 
     def handle_key(self, data: str) -> InputDecision | None:
-        """Takes the keys of the gallery; all others go to the active widget."""
+        """Handles the keys of the gallery; other keys go to the active widget."""
         is_typing = self._gallery.active in self._gallery.fields
         if matches_key(data, "ctrl+c") or (matches_key(data, "q") and not is_typing):
             self._done.set()
@@ -166,7 +166,7 @@ class _Visit:
         return InputDecision(consume=True)
 
     async def tick_until_done(self) -> None:
-        """Turns the spinner until the visit is over."""
+        """Advances the spinner until the gallery is closed."""
         clock = asyncio.get_running_loop().time
         while not self._done.is_set():
             for loader in self._gallery.loaders:

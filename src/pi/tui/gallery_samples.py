@@ -1,4 +1,4 @@
-"""What the gallery shows: one of each widget, and two palettes to paint it with."""
+"""Samples for the gallery: one of each widget, and two palettes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 from pi.tui.component import Component
-from pi.tui.images.graphics import Picture, picture
+from pi.tui.images.graphics import ImageData, picture
 from pi.tui.style import ColourDepth, Style, painter
 from pi.tui.widgets.editor.editor import Editor, EditorTheme
 from pi.tui.widgets.input import Input
@@ -34,7 +34,7 @@ Text with **bold**, `code`, ~~mistakes~~ and [a link](https://example.org); 日�
 | a cell | 1 |
 | 日本 | 22 |
 
-> Said by somebody else.
+> Quoted from a message.
 
 ```python
 def answer() -> int:
@@ -64,7 +64,7 @@ PALETTES: dict[Scheme, Palette] = {
 
 
 class Paints:
-    """A palette, ready to paint for a number of colours."""
+    """The paints of a palette at a colour depth."""
 
     def __init__(self, palette: Palette, depth: ColourDepth) -> None:
         self.accent = painter(Style(colour=palette.accent), depth)
@@ -75,8 +75,8 @@ class Paints:
         self.title = painter(Style(colour=palette.accent, bold=True), depth)
 
 
-def sample_picture() -> Picture:
-    """A picture to show."""
+def sample_picture() -> ImageData:
+    """Returns a sample image."""
     # Pillow takes 20 ms to load; only this sample needs it.
     from PIL import Image as Pillow
 
@@ -86,7 +86,7 @@ def sample_picture() -> Picture:
 
 
 def boxes(paints: Paints) -> tuple[Component, ...]:
-    """Texts on backgrounds."""
+    """Returns texts with backgrounds."""
     left, right = Box(1, 0, paints.panel), Box(1, 0, paints.panel)
     left.add_child(Text("Text wraps where words end, 長い文も。", 0, 0))
     right.add_child(TruncatedText("TruncatedText stays on one row, however long it is"))
@@ -95,7 +95,7 @@ def boxes(paints: Paints) -> tuple[Component, ...]:
 
 
 def waiting(paints: Paints) -> CancellableLoader:
-    """A loader that Escape ends."""
+    """Returns a loader that Escape cancels."""
     loader = CancellableLoader(
         "Waiting for Escape",
         on_cancel=lambda: loader.set_message("Cancelled"),
@@ -106,12 +106,12 @@ def waiting(paints: Paints) -> CancellableLoader:
 
 
 def bar(paints: Paints) -> Component:
-    """A progress bar."""
+    """Returns a progress bar."""
     return ProgressBar(" Copying", 0.42, paint_done=paints.good, paint_left=paints.panel)
 
 
 def select(paints: Paints) -> Component:
-    """A list to choose from."""
+    """Returns a select list."""
     names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta")
     return SelectList(
         [SelectItem(value=name, description=f"the letter {name}") for name in names],
@@ -131,7 +131,7 @@ def _select_theme(paints: Paints) -> SelectTheme:
 
 
 def settings(paints: Paints) -> Component:
-    """A list of settings."""
+    """Returns a settings list."""
     items = [
         SettingItem(id="sound", label="Sound", current_value="on", values=("on", "off")),
         SettingItem(
@@ -158,12 +158,12 @@ def settings(paints: Paints) -> Component:
 
 
 def input(paints: Paints) -> Component:
-    """A field."""
+    """Returns an input field."""
     return Input(placeholder="type here", placeholder_paint=paints.muted)
 
 
 def editor(paints: Paints) -> Component:
-    """An editor with a text in it."""
+    """Returns an editor with text."""
     suggestions = _select_theme(paints)
     editor = Editor(theme=EditorTheme(border=paints.accent, suggestions=suggestions))
     editor.set_text("Several lines\nof text")
@@ -171,7 +171,7 @@ def editor(paints: Paints) -> Component:
 
 
 def markdown_theme(paints: Paints) -> MarkdownTheme:
-    """How the sample of Markdown looks."""
+    """Returns the theme of the Markdown sample."""
     syntax = CodeTheme(
         keyword=paints.accent,
         string=paints.good,

@@ -1,4 +1,4 @@
-"""The mouse as components see it, where the whole screen is ours."""
+"""Mouse events as components receive them in fullscreen mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MouseType: TypeAlias = Literal["press", "release", "move", "drag", "click", "whe
 
 
 class MouseEvent(Record):
-    """What the mouse did at a component of ``width`` by ``height`` cells."""
+    """A mouse event at a component of ``width`` by ``height`` cells."""
 
     type: MouseType
     button: Button
@@ -30,36 +30,33 @@ class MouseEvent(Record):
     click_count: int = 0
 
 
-class MouseAnswer(Record):
-    """What a component made of an event."""
+class MouseResult(Record):
+    """The result of handling a mouse event."""
 
     handled: bool = False
-    """Components around it do not get the event."""
+    """Enclosing components do not receive the event."""
     capture: bool = False
-    """Until the button is released, all events go to it."""
+    """The component receives all events until the button is released."""
     focus: bool = False
-    """It wants the keys."""
+    """The component requests the focus."""
     render: bool = False
-    """It looks different now."""
+    """The component must be drawn again."""
 
 
 @runtime_checkable
-class TakesMouse(Protocol):
-    """A component that reacts to the mouse."""
+class MouseTarget(Protocol):
+    """A component that handles mouse events."""
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """React; None or not ``handled`` passes the event on to what is around."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Handles an event. None, or not ``handled``, passes it to the enclosing component."""
         ...
 
 
-# A component that reacts to the mouse for one that does not.
-
-
-OnMouse: TypeAlias = Callable[[MouseEvent], MouseAnswer | None]
+OnMouse: TypeAlias = Callable[[MouseEvent], MouseResult | None]
 
 
 class MouseRegion:
-    """Looks like its child; ``on_mouse`` gets the events that the child does not handle."""
+    """Adds mouse handling to a child: ``on_mouse`` receives the events that it ignores."""
 
     def __init__(self, child: Component, on_mouse: OnMouse) -> None:
         self.child = child
@@ -68,23 +65,23 @@ class MouseRegion:
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """What is shown."""
+        """The child."""
         return (self.child,)
 
     def render(self, width: int) -> list[str]:
-        """The child's rows."""
+        """Returns the child's rows."""
         rows = self.child.render(width)
         self._width, self._height = width, len(rows)
         return rows
 
     def invalidate(self) -> None:
-        """Make the child forget what it remembers."""
+        """Invalidates the child."""
         self.child.invalidate()
 
     def areas_at(self, row: int) -> list[Area]:
-        """The child, which has all of it."""
+        """Returns the area of the child, which fills the region."""
         return [Area(self.child, 0, 0, self._width, self._height)]
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Let ``on_mouse`` decide."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Calls ``on_mouse``."""
         return self._on_mouse(event)

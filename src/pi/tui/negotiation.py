@@ -1,8 +1,8 @@
-"""What is asked of a terminal at the start, made of its answers, and taken back at the end.
+"""Queries to the terminal at start, its replies, and the modes to restore at the end.
 
-Queries are followed by DA1, which every terminal answers: when its answer comes, what was asked
-before and is still unanswered will stay so. Each DA1 has an owner, in the order of asking, so that
-the answer for one question is never taken for another's.
+Every query is followed by DA1, which all terminals answer: when its reply arrives, earlier queries
+without a reply are unsupported. Each DA1 has an owner, in the order of the queries, so that replies
+are never confused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pi.tui.input.reports import (
     Colour,
     ColourScheme,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
     Reply,
@@ -27,59 +27,56 @@ from pi.tui.screen.rows import WRAP_ON
 from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 from pi.tui.terminal import Capabilities
 
-# Whether the terminal is dark or light: asked, told, or guessed from the environment.
-
-
 Scheme: TypeAlias = Literal["dark", "light"]
 
 
 def scheme_of(background: Colour) -> Scheme:
-    """What a background colour looks like, by its luminance as the eye sees it."""
+    """Classifies a background colour by its perceived luminance."""
     luminance = 0.2126 * background.red + 0.7152 * background.green + 0.0722 * background.blue
     return "light" if luminance > 0.5 else "dark"
 
 
 def scheme_from_environment(env: Mapping[str, str]) -> Scheme | None:
-    """What ``COLORFGBG`` (``foreground;background`` as palette numbers) says, if it is set."""
+    """Returns the scheme of ``COLORFGBG`` (``foreground;background`` as palette numbers)."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     if not (background.isascii() and background.isdigit()):
         return None
     return "light" if int(background) == 7 or 9 <= int(background) <= 15 else "dark"
 
 
-class Appearance:
-    """What is known about the terminal's colours, best source first.
+class ColourSchemeState:
+    """Whether the terminal is dark or light, from the best known source.
 
-    The terminal's own word on dark or light, then its background colour, then ``COLORFGBG``, then
+    The sources in order: the terminal's report, its background colour, ``COLORFGBG``; otherwise
     dark.
     """
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.background: Colour | None = None
-        self._told: Scheme | None = None
+        self._reported: Scheme | None = None
         self._guessed = scheme_from_environment(env)
         self._listeners: list[Callable[[Scheme], None]] = []
 
     @property
     def scheme(self) -> Scheme:
-        """Dark or light, as far as is known now."""
-        if self._told:
-            return self._told
+        """Dark or light, as known so far."""
+        if self._reported:
+            return self._reported
         if self.background:
             return scheme_of(self.background)
         return self._guessed or "dark"
 
     def on_change(self, listener: Callable[[Scheme], None]) -> Callable[[], None]:
-        """Be told when ``scheme`` changes; returns what ends that."""
+        """Subscribes to changes of ``scheme``. Returns an unsubscribe function."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def take(self, reply: Colour | ColourScheme) -> None:
-        """Learn from what the terminal said."""
+    def handle_reply(self, reply: Colour | ColourScheme) -> None:
+        """Updates the state from a reply."""
         before = self.scheme
         match reply:
             case ColourScheme(scheme=scheme):
-                self._told = scheme
+                self._reported = scheme
             case Colour(slot="background"):
                 self.background = reply
         if self.scheme != before:
@@ -99,16 +96,16 @@ ASK_FOCUS_REPORTS = "\x1b[?1004$p"
 
 
 class Negotiation:
-    """The conversation with one terminal.
+    """Queries and modes of one terminal.
 
-    ``write`` sends to it. ``follow_scheme`` asks for dark and light and for word of changes, which
-    only a theme that adapts needs.
+    ``write`` sends to it. ``follow_scheme`` queries the colour scheme and subscribes to its
+    changes, which only an adaptive theme needs.
     """
 
     def __init__(
         self,
         capabilities: Capabilities,
-        appearance: Appearance,
+        appearance: ColourSchemeState,
         *,
         write: Callable[[str], None],
         follow_scheme: bool = False,
@@ -118,25 +115,25 @@ class Negotiation:
         self.keyboard = "legacy"
         """``kitty``, ``modify-other-keys`` or ``legacy``."""
         self.has_focus: bool | None = None
-        """Whether the terminal's window has the keyboard; None if it does not tell."""
+        """Whether the terminal's window has the focus; None if unknown."""
         self._capabilities = capabilities
         self._appearance = appearance
         self._write = write
         self._follow_scheme = follow_scheme
         self._follows_focus = False
         self._reports_modes = False
-        """Whether it answers questions about modes; some terminals would print them."""
+        """Whether the terminal answers mode queries. Some terminals print them instead."""
         self._owners: deque[Callable[[], None]] = deque()
 
     def begin(self) -> None:
-        """Switch on what is needed and ask what is unknown."""
+        """Enables the required modes and sends the queries."""
         self._owners.clear()
         self.keyboard = "legacy"
         parts = [
             PASTE_ON,
             key_codes.PUSH,
             key_codes.QUERY,
-            self._ask(self._without_kitty),
+            self._query(self._without_kitty),
             HIDE_CURSOR,
         ]
         if self._capabilities.images:
@@ -151,7 +148,7 @@ class Negotiation:
         self._write("".join(parts))
 
     def ending(self, *, leave_window: str) -> str:
-        """What takes everything back; ``leave_window`` moves the cursor out of the window."""
+        """Returns what restores all modes; ``leave_window`` moves the cursor out of the window."""
         other_keys = key_codes.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
         sync = END_SYNC if self.synchronized else ""
         reports = SCHEME_REPORTS_OFF if self._follow_scheme else ""
@@ -160,24 +157,25 @@ class Negotiation:
         return f"{sync}{WRAP_ON}{key_codes.POP}{other_keys}{leave_window}{modes}"
 
     def follow_focus(self) -> None:
-        """Have the terminal tell from now on when its window gets and loses the keyboard.
+        """Enables focus reports.
 
-        To be called while somebody types: what has the keyboard says nothing until it loses it.
+        Call it while the user types: the terminal reports only changes, so the window must have the
+        focus at that time.
         """
         if not self._follows_focus:
             self._follows_focus = True
             self._write(FOCUS_REPORTS_ON + (ASK_FOCUS_REPORTS if self._reports_modes else ""))
 
-    def ask_background(self, done: Callable[[], None]) -> None:
-        """Ask for the background again; ``done`` when it is known or will not be."""
-        self._write(ASK_BACKGROUND + self._ask(done))
+    def query_background(self, done: Callable[[], None]) -> None:
+        """Queries the background again; calls ``done`` when the reply arrived or is unsupported."""
+        self._write(ASK_BACKGROUND + self._query(done))
 
-    def when_taken(self, done: Callable[[], None]) -> None:
-        """Call ``done`` when the terminal has taken everything that was written so far."""
-        self._write(self._ask(done))
+    def when_processed(self, done: Callable[[], None]) -> None:
+        """Calls ``done`` when the terminal has processed everything written so far."""
+        self._write(self._query(done))
 
-    def take(self, reply: Reply) -> None:
-        """Learn from an answer."""
+    def handle_reply(self, reply: Reply) -> None:
+        """Handles a reply."""
         self._reports_modes = self._reports_modes or isinstance(reply, ModeReport)
         match reply:
             case KittyFlags():
@@ -187,16 +185,17 @@ class Negotiation:
             case ModeReport(mode=2026, state=state) if not self._capabilities.synchronized_is_fixed:
                 self.synchronized = state in (1, 2)
             case ModeReport(mode=1004, state=state) if state in (1, 3) and self.has_focus is None:
-                # A multiplexer knows the mode, but passes on what it hears only to who wants that.
+                # A multiplexer supports the mode, but reports the focus only if it is configured
+                # to.
                 self.has_focus = None if self._capabilities.multiplexer else True
-            case Focus(gained=gained):
+            case FocusReport(gained=gained):
                 self.has_focus = gained
             case CellSize(width=width, height=height) if width > 0 and height > 0:
                 self.cell = reply
             case Colour() | ColourScheme():
-                self._appearance.take(reply)
+                self._appearance.handle_reply(reply)
 
-    def _ask(self, owner: Callable[[], None]) -> str:
+    def _query(self, owner: Callable[[], None]) -> str:
         self._owners.append(owner)
         return ASK_DA1
 

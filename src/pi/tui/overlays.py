@@ -1,4 +1,4 @@
-"""Components that lie over the window, and what happens to the focus when they come and go."""
+"""Overlays: their placement, their order, and the focus when they open and close."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from pi.base.records import Record
 from pi.tui.component import Component, Focusable
 from pi.tui.screen.rows import Layer
 from pi.tui.terminal import Size
-
-# Where an overlay goes on the screen. Pure.
-
 
 Anchor: TypeAlias = Literal[
     "center",
@@ -35,7 +32,7 @@ _ACROSS = {"left": 0.0, "right": 1.0}
 
 
 class Margin(Record):
-    """Cells at the edges of the screen that an overlay leaves free."""
+    """Free cells at the edges of the screen."""
 
     top: int = 0
     right: int = 0
@@ -44,7 +41,7 @@ class Margin(Record):
 
 
 class OverlayOptions(Record):
-    """How large an overlay is, where it stands, when it is seen and whether it takes the keys."""
+    """The size, position, visibility and focus behaviour of an overlay."""
 
     width: Length | None = None
     min_width: int | None = None
@@ -53,13 +50,13 @@ class OverlayOptions(Record):
     offset_x: int = 0
     offset_y: int = 0
     row: Length | None = None
-    """Instead of the anchor: a row of the screen, or a share of the height that is left free."""
+    """Overrides the anchor: a row of the screen, or a share of the free height."""
     col: Length | None = None
     margin: int | Margin = 0
     visible: Callable[[int, int], bool] | None = None
-    """Asked with the screen's columns and rows before every frame."""
+    """Called with the screen's columns and rows before every frame."""
     non_capturing: bool = False
-    """Leaves the focus where it is."""
+    """Whether the overlay leaves the focus unchanged."""
 
 
 class Bounds(Record, kw_only=False):
@@ -71,8 +68,8 @@ class Bounds(Record, kw_only=False):
     height: int
 
 
-class Space:
-    """The part of the screen that an overlay may take."""
+class OverlayArea:
+    """The part of the screen that an overlay may use."""
 
     def __init__(self, options: OverlayOptions, size: Size) -> None:
         self._options = options
@@ -88,32 +85,32 @@ class Space:
 
     @property
     def width(self) -> int:
-        """Columns for the overlay."""
+        """The width of the overlay in columns."""
         options = self._options
-        wanted = (
+        requested = (
             min(DEFAULT_WIDTH, self._columns)
             if options.width is None
             else _cells(options.width, self._size.columns)
         )
-        return max(1, min(max(wanted, options.min_width or 0), self._columns))
+        return max(1, min(max(requested, options.min_width or 0), self._columns))
 
     @property
     def height(self) -> int:
-        """The most rows that the overlay may have."""
+        """The maximum height of the overlay in rows."""
         limit = self._options.max_height
         if limit is None:
             return self._rows
         return max(1, min(_cells(limit, self._size.rows), self._rows))
 
     def bounds(self, height: int) -> Bounds:
-        """The place of an overlay that turned out ``height`` rows high."""
+        """Returns the position of an overlay with ``height`` rows."""
         options, margin, width = self._options, self._margin, self.width
         down, across = _share(options.anchor, _DOWN), _share(options.anchor, _ACROSS)
         below, beside = self._rows - height, self._columns - width
         row = _start(options.row, down, options.offset_y, first=margin.top, free=below)
         column = _start(options.col, across, options.offset_x, first=margin.left, free=beside)
         return Bounds(
-            # Margins may be larger than the screen.
+            # Margins may exceed the screen.
             row=_clamped(row, 0, self._size.rows - height),
             column=_clamped(column, 0, self._size.columns - width),
             width=width,
@@ -121,17 +118,17 @@ class Space:
         )
 
 
-def _start(wanted: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
-    """Where an overlay begins that may move by ``free`` cells from ``first`` on."""
-    if isinstance(wanted, int):
-        place = wanted
+def _start(requested: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
+    """Returns the start of an overlay that can move by ``free`` cells from ``first``."""
+    if isinstance(requested, int):
+        place = requested
     else:
-        place = first + (int(free * share) if wanted is None else _cells(wanted, free))
+        place = first + (int(free * share) if requested is None else _cells(requested, free))
     return _clamped(place + offset, first, first + free)
 
 
 def _share(anchor: Anchor, ends: dict[str, float]) -> float:
-    """0 at the beginning of the free space, 1 at its end."""
+    """Returns 0 for the start of the free space, 1 for its end."""
     return next((share for end, share in ends.items() if end in anchor.split("-")), 0.5)
 
 
@@ -142,7 +139,8 @@ def _cells(length: Length, whole: int) -> int:
         return int(whole * float(length.removesuffix("%")) / 100)
     except ValueError:
         raise PiError(
-            f"{length!r} is no length of an overlay.", hint='Give cells or a share like "50%".'
+            f"Invalid overlay length {length!r}.",
+            hint='Use a number of cells or a share like "50%".',
         ) from None
 
 
@@ -150,110 +148,107 @@ def _clamped(place: int, least: int, most: int) -> int:
     return max(least, min(place, most))
 
 
-# Who gets the keys.
-
-
-class Focus:
-    """The one component that has the focus, or none."""
+class FocusState:
+    """The component that has the focus, if any."""
 
     def __init__(self) -> None:
         self._target: Component | None = None
 
     @property
     def target(self) -> Component | None:
-        """The component that gets the keys."""
+        """The component that receives keys."""
         return self._target
 
     def set(self, target: Component | None) -> None:
-        """Give the focus to ``target``; it and the one that loses it are told."""
+        """Moves the focus to ``target`` and updates ``focused`` of both components."""
         if target is self._target:
             return
-        self._tell(is_focused=False)
+        self._notify(is_focused=False)
         self._target = target
-        self._tell(is_focused=True)
+        self._notify(is_focused=True)
 
-    def _tell(self, *, is_focused: bool) -> None:
+    def _notify(self, *, is_focused: bool) -> None:
         target: object = self._target
         if isinstance(target, Focusable):
             target.focused = is_focused
 
 
 class OverlayHandle:
-    """An overlay on the screen, for whoever showed it."""
+    """The handle of an overlay, returned to its caller."""
 
     def __init__(self, component: Component, options: OverlayOptions, owner: Overlays) -> None:
         self.component = component
         self.options = options
         self.bounds: Bounds | None = None
-        """Where it was last drawn; None while it is not to be seen."""
+        """The cells where it was last drawn; None while it is invisible."""
         self._owner = owner
         self._hidden = False
 
     @property
     def is_hidden(self) -> bool:
-        """Whether it was switched off with ``set_hidden``."""
+        """Returns whether it was hidden with ``set_hidden``."""
         return self._hidden
 
     @property
     def is_focused(self) -> bool:
-        """Whether it gets the keys."""
+        """Returns whether it receives keys."""
         return self._owner.focus.target is self.component
 
     def hide(self) -> None:
-        """Take it off the screen for good; the focus goes back to where it came from."""
+        """Closes the overlay; the previous focus is restored."""
         self._owner.remove(self)
 
     def set_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - named as in the specification
-        """Switch it off or on again; one that takes keys comes back to the front with them."""
+        """Hides or shows the overlay. One that takes keys returns to the front with the focus."""
         self._hidden = hidden
         if hidden or self.options.non_capturing:
-            self._owner.settle()
+            self._owner.update_focus()
         else:
             self._owner.raise_to_front(self)
 
     def focus(self) -> None:
-        """Bring it to the front and give it the keys."""
+        """Brings the overlay to the front and focuses it."""
         self._owner.raise_to_front(self)
 
     def unfocus(self, target: Component | None = None) -> None:
-        """Leave it on the screen, but give the keys to ``target`` or to what is below."""
+        """Keeps the overlay visible, but moves the focus to ``target`` or to what is below."""
         self._owner.release(self, target)
 
 
 class Overlays:
-    """The overlays, the last one on top.
+    """A stack of overlays; the last one is on top.
 
-    The focus is with the topmost overlay that is visible and takes keys; without one, with the
-    component below that had it last.
+    The topmost visible overlay that takes keys has the focus. Without one, the component below that
+    had it last has it.
     """
 
-    def __init__(self, focus: Focus, *, size: Callable[[], Size]) -> None:
+    def __init__(self, focus: FocusState, *, size: Callable[[], Size]) -> None:
         self.focus = focus
         self._size = size
         self._stack: list[OverlayHandle] = []
         self._released: set[int] = set()
-        """Overlays that leave the keys to others until they are told to take them."""
+        """Overlays that released the focus until they are focused again."""
         self._below: Component | None = None
 
     def __len__(self) -> int:
         return len(self._stack)
 
     def show(self, component: Component, options: OverlayOptions | None = None) -> OverlayHandle:
-        """Put a component over everything else."""
+        """Shows a component above all others."""
         handle = OverlayHandle(component, options or OverlayOptions(), self)
         self._stack.append(handle)
         if handle.options.non_capturing:
             self._released.add(id(handle))
-        self.settle()
+        self.update_focus()
         return handle
 
     def set_focus_below(self, target: Component | None) -> None:
-        """Who has the focus when no overlay wants it."""
+        """Sets the component that has the focus when no overlay takes it."""
         self._below = target
-        self.settle()
+        self.update_focus()
 
     def focus_pressed(self, target: Component) -> None:
-        """Give the keys to what the mouse was pressed on, be it an overlay or below them."""
+        """Focuses the component on which the mouse was pressed, in an overlay or below."""
         pressed = next((handle for handle in self._stack if handle.component is target), None)
         if pressed is None:
             self.set_focus_below(target)
@@ -261,48 +256,48 @@ class Overlays:
             self.raise_to_front(pressed)
 
     def remove(self, handle: OverlayHandle) -> None:
-        """Take an overlay off; nothing happens if it is gone already."""
+        """Removes an overlay; does nothing if it was removed before."""
         if handle in self._stack:
             self._stack.remove(handle)
             self._released.discard(id(handle))
             handle.bounds = None
-            self.settle()
+            self.update_focus()
 
     def remove_top(self) -> None:
-        """Take the topmost visible overlay off."""
+        """Removes the topmost visible overlay."""
         visible = [handle for handle in self._stack if self._is_visible(handle)]
         if visible:
             self.remove(visible[-1])
 
     def raise_to_front(self, handle: OverlayHandle) -> None:
-        """Put an overlay on top of the others and give it the keys."""
+        """Moves an overlay to the top and focuses it."""
         if handle in self._stack:
             self._stack.remove(handle)
             self._stack.append(handle)
             self._released.discard(id(handle))
-            self.settle()
+            self.update_focus()
 
     def release(self, handle: OverlayHandle, target: Component | None) -> None:
-        """Let an overlay leave the keys to others until it is raised again."""
+        """Releases the focus of an overlay until it is raised again."""
         if handle in self._stack:
             self._released.add(id(handle))
         if target is not None:
             self._below = target
-        self.settle()
+        self.update_focus()
 
-    def settle(self) -> None:
-        """Give the focus to whoever should have it now."""
-        wanting = [handle for handle in self._stack if self._wants_keys(handle)]
+    def update_focus(self) -> None:
+        """Updates the focus."""
+        wanting = [handle for handle in self._stack if self._takes_keys(handle)]
         self.focus.set(wanting[-1].component if wanting else self._below)
 
     def layers(self) -> list[Layer]:
-        """The visible overlays, drawn and placed, the lowest first."""
+        """Draws and places the visible overlays. Returns them with the lowest first."""
         layers: list[Layer] = []
         for handle in self._stack:
             handle.bounds = None
             if not self._is_visible(handle):
                 continue
-            space = Space(handle.options, self._size())
+            space = OverlayArea(handle.options, self._size())
             lines = handle.component.render(space.width)[: space.height]
             handle.bounds = space.bounds(len(lines))
             layers.append(Layer(handle.bounds.row, handle.bounds.column, space.width, lines))
@@ -315,7 +310,7 @@ class Overlays:
 
     @property
     def has_visible(self) -> bool:
-        """Whether any overlay is to be seen."""
+        """Whether any overlay is visible."""
         return any(map(self._is_visible, self._stack))
 
     def _is_visible(self, handle: OverlayHandle) -> bool:
@@ -324,5 +319,5 @@ class Overlays:
         size = self._size()
         return handle.options.visible is None or handle.options.visible(size.columns, size.rows)
 
-    def _wants_keys(self, handle: OverlayHandle) -> bool:
+    def _takes_keys(self, handle: OverlayHandle) -> bool:
         return id(handle) not in self._released and self._is_visible(handle)

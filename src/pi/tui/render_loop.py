@@ -1,4 +1,4 @@
-"""When to paint: soon, but never more often than a screen can show."""
+"""When to paint: the frame limit and the debounce of resizes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from pi.base.records import Record
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size, Timer, Timers
 
 FRAME_SECONDS = 1 / 60
-SLOWEST_FRAME_SECONDS = 0.25
+MAX_FRAME_SECONDS = 0.25
 
 
 class RenderLoop:
-    """Collects requests and paints them as one frame.
+    """Combines render requests into frames.
 
-    While the terminal has not taken the last frame (``is_busy``) the next one waits, so a slow
+    While the terminal has not taken the last frame (``is_busy``), the next one waits. A slow
     terminal gets fewer frames instead of a growing backlog.
     """
 
@@ -36,19 +36,19 @@ class RenderLoop:
         return self._pending is not None
 
     def request(self) -> None:
-        """Paint soon; further requests until then change nothing."""
+        """Schedules a frame. Further requests before it have no effect."""
         if self._pending is None:
             wait = self._painted_at + FRAME_SECONDS - self._timers.time()
             self._pending = self._timers.call_later(max(wait, 0.0), self._fire)
 
     def paint_now(self) -> None:
-        """Paint at once, and count it as the frame that may have been requested."""
+        """Paints immediately and cancels a scheduled frame."""
         self.stop()
         self._painted_at = self._timers.time()
         self._paint()
 
     def stop(self) -> None:
-        """Forget a request."""
+        """Cancels a scheduled frame."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -56,15 +56,15 @@ class RenderLoop:
     def _fire(self) -> None:
         self._pending = None
         if self._is_busy():
-            self._pause = min(self._pause * 2, SLOWEST_FRAME_SECONDS)
+            self._pause = min(self._pause * 2, MAX_FRAME_SECONDS)
             self._pending = self._timers.call_later(self._pause, self._fire)
             return
         self._pause = FRAME_SECONDS
         self.paint_now()
 
 
-class Settle:
-    """Waits until something has not happened again for a while, e.g. steps of a resize."""
+class Debounce:
+    """Calls ``act`` when nothing has happened for a while, e.g. after the steps of a resize."""
 
     def __init__(self, timers: Timers, act: Callable[[], None], *, seconds: float) -> None:
         self._timers = timers
@@ -74,16 +74,16 @@ class Settle:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it happened and is not settled yet."""
+        """Whether a call is scheduled."""
         return self._pending is not None
 
     def restart(self) -> None:
-        """It happened; wait from now on."""
+        """Starts to wait again."""
         self.stop()
         self._pending = self._timers.call_later(self._seconds, self._fire)
 
     def stop(self) -> None:
-        """Wait no longer, and do nothing."""
+        """Cancels the call."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -93,107 +93,104 @@ class Settle:
         self._act()
 
 
-# A resize from its first step until everything stands still, and what to know before painting.
+PANE_READ_SECONDS = 2.5
+"""Timeout for reading a tmux pane."""
+MAX_PANE_READS = 5
+"""Attempts to read a pane of the reported size. After that, its contents are ignored."""
+
+ReadPane: TypeAlias = Callable[[Callable[[PaneText | None], None]], Callable[[], object]]
+"""Reads the pane and calls back with its text, or None. Returns a function that cancels."""
 
 
-LOOK_SECONDS = 2.5
-"""How long to wait for what a pane says it has."""
-MOST_LOOKS = 5
-"""How often a pane may have another size than it told before it is taken for somebody else's."""
-
-Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]]
-"""Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
-
-
-class Witness(Record):
-    """How to learn what a pane has after a resize."""
+class PaneReader(Record):
+    """Functions to read a pane after a resize."""
 
     size: Callable[[], Size]
-    """The size that the pane has told."""
-    when_taken: Callable[[Callable[[], None]], None]
-    """Calls back when the pane has taken everything that was written."""
-    look: Look
+    """Returns the size that the terminal reported last."""
+    when_processed: Callable[[Callable[[], None]], None]
+    """Calls back when the pane has processed everything that was written."""
+    read: ReadPane
 
 
-class Resizing:
-    """Waits until the size has not changed for a while, then looks at the pane, if it can.
+class ResizeTracker:
+    """Waits until the size is stable, then reads the pane, if possible.
 
-    ``act`` gets what was seen there. A step that comes meanwhile begins everything anew.
+    ``act`` receives the contents of the pane. Another resize restarts the wait.
     """
 
     def __init__(
         self,
         timers: Timers,
-        act: Callable[[Tape | None], None],
+        act: Callable[[PaneText | None], None],
         *,
         seconds: float,
-        witness: Witness | None = None,
+        pane_reader: PaneReader | None = None,
     ) -> None:
         self._timers = timers
         self._act = act
-        self._witness = witness
-        self._settle = Settle(timers, self._settled, seconds=seconds)
+        self._pane_reader = pane_reader
+        self._settle = Debounce(timers, self._settled, seconds=seconds)
         self._overdue: Timer | None = None
-        self._end_look: Callable[[], object] | None = None
-        self._looks = 0
+        self._cancel_read: Callable[[], object] | None = None
+        self._reads = 0
 
     @property
     def is_pending(self) -> bool:
-        """Whether nothing may be painted yet."""
+        """Whether painting must wait."""
         return self._settle.is_pending or self._overdue is not None
 
     def restart(self) -> None:
-        """The size has changed; wait from now on."""
+        """Starts to wait again after a change of the size."""
         self.stop()
         self._settle.restart()
 
     def stop(self) -> None:
-        """Wait no longer, and do nothing."""
+        """Cancels the wait."""
         self._settle.stop()
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
-        if self._end_look is not None:
-            self._end_look()
-            self._end_look = None
+        if self._cancel_read is not None:
+            self._cancel_read()
+            self._cancel_read = None
 
     def _settled(self) -> None:
-        if self._witness is None:
+        if self._pane_reader is None:
             self._act(None)
             return
-        overdue = self._timers.call_later(LOOK_SECONDS, lambda: self._seen(None))
+        overdue = self._timers.call_later(PANE_READ_SECONDS, lambda: self._received(None))
         self._overdue = overdue
-        self._witness.when_taken(lambda: self._look(overdue))
+        self._pane_reader.when_processed(lambda: self._read(overdue))
 
-    def _look(self, asked_for: Timer) -> None:
-        if self._witness is not None and self._overdue is asked_for:
-            self._end_look = self._witness.look(self._seen)
+    def _read(self, deadline: Timer) -> None:
+        if self._pane_reader is not None and self._overdue is deadline:
+            self._cancel_read = self._pane_reader.read(self._received)
 
-    def _seen(self, tape: Tape | None) -> None:
-        if self._witness is None or self._overdue is None:
+    def _received(self, pane: PaneText | None) -> None:
+        if self._pane_reader is None or self._overdue is None:
             return
-        self._looks += 1
-        told = self._witness.size()
-        has_told = tape is None or (tape.width, tape.height) == (told.columns, told.rows)
-        if not has_told and self._looks < MOST_LOOKS:
-            self.restart()  # it will tell soon, and what is painted before goes astray
+        self._reads += 1
+        size = self._pane_reader.size()
+        is_current = pane is None or (pane.width, pane.height) == (size.columns, size.rows)
+        if not is_current and self._reads < MAX_PANE_READS:
+            self.restart()  # its size will be reported soon; a frame painted now would be misplaced
             return
         self.stop()
-        self._looks = 0
-        self._act(tape if has_told else None)
+        self._reads = 0
+        self._act(pane if is_current else None)
 
 
-def looker(env: Mapping[str, str]) -> Look | None:
-    """What looks at the pane that the environment names, if it is one of tmux."""
-    pane = env.get("TMUX_PANE")
-    if not (env.get("TMUX") and pane):
+def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
+    """Returns the function that reads the tmux pane named by the environment, if any."""
+    pane_id = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane_id):
         return None
 
-    def look(done: Callable[[Tape | None], None]) -> Callable[[], object]:
+    def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
         from pi.tui.terminals.tmux import (
-            look_at,  # not at the top: few are in tmux, and fewer resize it
+            read_tmux_pane,  # lazy: needed only after a resize inside tmux
         )
 
-        return look_at(pane, env, done)
+        return read_tmux_pane(pane_id, env, done)
 
-    return look
+    return read

@@ -1,4 +1,4 @@
-"""Components one below or beside the other, with gaps, alignment and shares of the space."""
+"""Vertical and horizontal stacks with gaps, alignment and flexible sizes."""
 
 from __future__ import annotations
 
@@ -10,39 +10,37 @@ from pi.tui.component import Area, Component
 from pi.tui.text.ansi import SEQUENCE, StyleState
 from pi.tui.text.width import pad_to_width, slice_columns, visible_width
 
-# Shares a length among entries that want some of it. Pure.
-
 
 class Flex(Record):
     """How much of a stack's length an entry gets."""
 
     basis: int | None = None
-    """Cells before anything is shared out; None takes what the content needs."""
+    """Cells before free space is distributed; None uses the size of the content."""
     grow: int = 0
-    """Its part of what is left over."""
+    """Its share of the free space."""
     shrink: int = 1
-    """Its part of what is missing, in proportion to its size."""
+    """Its share of the missing space, in proportion to its size."""
     min_size: int = 0
     max_size: int | None = None
     visible: Callable[[], bool] | None = None
 
     @property
     def is_visible(self) -> bool:
-        """Whether the entry takes part at all."""
+        """Whether the entry is part of the layout."""
         return self.visible is None or self.visible()
 
     def clamped(self, size: int) -> int:
-        """``size`` inside the limits."""
+        """Returns ``size`` within the limits."""
         if self.max_size is not None:
             size = min(size, self.max_size)
         return max(size, self.min_size, 0)
 
 
 def share(length: int, entries: Sequence[Flex], natural: Sequence[int]) -> list[int]:
-    """The sizes of ``entries`` in ``length`` cells, given what their content needs.
+    """Distributes ``length`` cells to ``entries``, given the sizes of their contents.
 
-    They add up to ``length`` if anything may grow or shrink that far, and never to more unless
-    minimum sizes say so.
+    The sizes add up to ``length`` if entries can grow or shrink that far. They exceed it only
+    because of minimum sizes.
     """
     sizes = [
         flex.clamped(need if flex.basis is None else flex.basis)
@@ -58,14 +56,14 @@ def share(length: int, entries: Sequence[Flex], natural: Sequence[int]) -> list[
         for index, weight in enumerate(weights):
             part = abs(left) * weight // total
             sizes[index] = entries[index].clamped(sizes[index] + step * part)
-        if sizes == before:  # less than one cell each: hand out single cells, the first ones first
+        if sizes == before:  # less than one cell each: distribute single cells, in order
             for index in [at for at, weight in enumerate(weights) if weight][: abs(left)]:
                 sizes[index] += step
     return sizes
 
 
 def _weight(flex: Flex, size: int, step: int) -> int:
-    """How strongly an entry takes part in growing or shrinking; 0 at its limit."""
+    """Returns the weight of an entry for growing or shrinking; 0 at its limit."""
     if flex.clamped(size + step) != size + step:
         return 0
     return flex.grow if step > 0 else flex.shrink * size
@@ -81,18 +79,18 @@ class Fitting(Protocol):
     """A component that can fill a given height, such as a scroll view."""
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Exactly ``height`` rows."""
+        """Returns exactly ``height`` rows."""
         ...
 
 
 class _Stack:
-    """What both directions have in common: entries and where they were drawn."""
+    """The common part of both directions: entries and their areas."""
 
     def __init__(self, *children: Component, gap: int = 0, align: Align = "stretch") -> None:
         self.gap = gap
         self.align: Align = align
         self.areas: list[Area] = []
-        """Where the visible children were drawn last."""
+        """The areas of the visible children, as last drawn."""
         self._entries: list[tuple[Component, Flex | None]] = []
         for child in children:
             self.add_child(child)
@@ -103,43 +101,43 @@ class _Stack:
         return tuple(child for child, _ in self._entries)
 
     def add_child(self, child: Component, flex: Flex | None = None) -> None:
-        """Put a child at the end.
+        """Adds a child at the end.
 
-        Unless told otherwise, a scroll view and a stack with one in it fill what is left.
+        By default, a scroll view and a stack that contains one fill the free space.
         """
         self._entries.append((child, flex))
 
     def remove_child(self, child: Component) -> None:
-        """Take a child out; nothing happens if it is not here."""
+        """Removes a child; does nothing if it is not a child."""
         self._entries = [entry for entry in self._entries if entry[0] is not child]
 
     def clear(self) -> None:
-        """Take all children out."""
+        """Removes all children."""
         self._entries.clear()
 
     def areas_at(self, row: int) -> list[Area]:
-        """The children on a row, from left to right."""
+        """Returns the areas of the children on a row, from left to right."""
         return [area for area in self.areas if area.row <= row < area.row + area.height]
 
     def invalidate(self) -> None:
-        """Make every child forget what it remembers."""
+        """Invalidates every child."""
         for child, _ in self._entries:
             child.invalidate()
 
     def _visible(self) -> list[tuple[Component, Flex]]:
-        entries = [(child, flex or _usual(child)) for child, flex in self._entries]
+        entries = [(child, flex or _default_flex(child)) for child, flex in self._entries]
         return [(child, flex) for child, flex in entries if flex.is_visible]
 
 
 class VStack(_Stack):
-    """Children from top to bottom; ``align`` places narrower ones across the width."""
+    """Stacks children from top to bottom; ``align`` positions narrower ones horizontally."""
 
     def render(self, width: int) -> list[str]:
-        """As many rows as the children need."""
+        """Returns as many rows as the children need."""
         return self._stacked(width, [(child, None) for child, _ in self._visible()])
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Exactly ``height`` rows, shared among the children."""
+        """Returns exactly ``height`` rows, distributed to the children."""
         entries = self._visible()
         natural = [
             0 if flex.basis is not None else len(child.render(width)) for child, flex in entries
@@ -167,14 +165,14 @@ class VStack(_Stack):
 
 
 class HStack(_Stack):
-    """Children from left to right; ``align`` places lower ones down the height."""
+    """Arranges children from left to right; ``align`` positions lower ones vertically."""
 
     def render(self, width: int) -> list[str]:
-        """As many rows as the highest child needs."""
+        """Returns as many rows as the highest child needs."""
         return self._beside(width, None)
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Exactly ``height`` rows, which every child may fill."""
+        """Returns exactly ``height`` rows, which every child may fill."""
         return self._beside(width, height)
 
     def _beside(self, width: int, height: int | None) -> list[str]:
@@ -205,19 +203,19 @@ class HStack(_Stack):
         return [slice_columns(row, 0, width) if visible_width(row) > width else row for row in rows]
 
 
-def _usual(child: Component) -> Flex:
+def _default_flex(child: Component) -> Flex:
     return Flex(grow=1, basis=0) if _fills(child) else Flex()
 
 
 def _fills(child: object) -> bool:
-    """Whether a component can do with any height."""
+    """Returns whether a component can be drawn at any height."""
     if isinstance(child, _Stack):
         return any(map(_fills, child.children))
     return isinstance(child, Fitting)
 
 
 def _column(child: Component, width: int, height: int | None) -> list[str]:
-    """The rows of a child that has others beside it."""
+    """Returns the rows of a child that has others beside it."""
     if height is None:
         return child.render(width)
     return _lines(child, width, height) if _fills(child) else child.render(width)[:height]
@@ -233,7 +231,7 @@ def _lines(child: Component, width: int, height: int | None) -> list[str]:
 
 
 def _closed(line: str, width: int) -> str:
-    """A line that neither reaches nor colours what stands beside it."""
+    """Returns a line that is padded to the width and closes its styles."""
     if visible_width(line) > width:
         return slice_columns(line, 0, width)
     state = StyleState()

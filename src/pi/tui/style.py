@@ -1,4 +1,4 @@
-"""Colours and text attributes, written for whatever number of colours a terminal has."""
+"""Colours and text attributes for any colour depth."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TypeAlias
 from pi.base.records import Record
 
 Paint: TypeAlias = Callable[[str], str]
-"""Styles a text of one line, and ends what it began."""
+"""Styles a text of one line and closes the style."""
 
 Colour: TypeAlias = str | int
-"""``#rrggbb``, or the number of a colour of the terminal's palette (0 to 255)."""
+"""``#rrggbb``, or an index of the terminal's palette (0 to 255)."""
 
 
 class ColourDepth(IntEnum):
-    """How many colours a terminal shows."""
+    """The number of colours that a terminal supports."""
 
     NONE = 0
     BASIC = 16
@@ -27,7 +27,7 @@ class ColourDepth(IntEnum):
 
 
 class Style(Record):
-    """How a text looks; what is not said stays as it is around the text."""
+    """Colours and attributes of a text; unset fields inherit from the surrounding text."""
 
     colour: Colour | None = None
     background: Colour | None = None
@@ -53,7 +53,7 @@ _ENDING = r"\x1b\[((?:0|2[2-9]|39|49|55|59)?(?:;(?:0|2[2-9]|39|49|55|59))*)m"
 
 
 def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
-    """A function that styles text. Styles inside the text win, and end without ending this one."""
+    """Returns a function that styles text. Styles inside the text take precedence."""
     parts = _parts(style, depth)
     if not parts:
         return unpainted
@@ -77,14 +77,14 @@ def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
 
 
 def unpainted(text: str) -> str:
-    """The text as it is: the paint of somebody who wants none."""
+    """Returns the text unchanged: the paint without a style."""
     return text
 
 
 def _parts(style: Style, depth: ColourDepth) -> list[tuple[str, str]]:
-    """What switches the style on, bit by bit, each with what ends it.
+    """Returns the sequences that start the style, each with its end.
 
-    Without colours the attributes stay: they are no colours.
+    At depth zero only the attributes remain.
     """
     parts = [(start, end) for name, start, end in _ATTRIBUTES if getattr(style, name)]
     if style.colour is not None and depth:
@@ -95,12 +95,12 @@ def _parts(style: Style, depth: ColourDepth) -> list[tuple[str, str]]:
 
 
 inverse: Paint = painter(Style(inverse=True))
-"""As a cursor looks, or what is marked."""
+"""The style of cursors and selections."""
 
 
 @lru_cache(maxsize=512)
 def _colour_parameters(colour: Colour, depth: ColourDepth, base: int) -> str:
-    """SGR parameters of a colour; ``base`` is 30 for text and 40 for its background."""
+    """Returns the SGR parameters of a colour; ``base`` is 30 for text, 40 for the background."""
     if isinstance(colour, str):
         red, green, blue = bytes.fromhex(colour.removeprefix("#"))
         if depth == ColourDepth.TRUE:
@@ -124,7 +124,7 @@ _CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
 
 @lru_cache(maxsize=256)
 def palette_rgb(index: int) -> tuple[int, int, int]:
-    """What a colour of the palette usually looks like; people change the first sixteen."""
+    """Returns the usual value of a palette colour. Users can change the first sixteen."""
     if index < 16:
         red, green, blue = bytes.fromhex(_FIRST_SIXTEEN[index * 6 : index * 6 + 6])
         return red, green, blue
@@ -136,12 +136,12 @@ def palette_rgb(index: int) -> tuple[int, int, int]:
 
 
 def nearest(rgb: tuple[int, int, int], indices: range) -> int:
-    """The colour of the palette, among ``indices``, that looks most like ``rgb``."""
+    """Returns the index among ``indices`` whose colour is most similar to ``rgb``."""
     return min(indices, key=lambda index: _distance(rgb, palette_rgb(index)))
 
 
 def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
-    """How different two colours look ("redmean", a cheap stand-in for a perceptual distance)."""
+    """Returns the distance of two colours ("redmean", an approximation of perceived distance)."""
     red = (one[0] + other[0]) / 2
     return (
         (2 + red / 256) * (one[0] - other[0]) ** 2

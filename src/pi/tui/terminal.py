@@ -1,4 +1,9 @@
-"""What the screen is shown on: a terminal, real or virtual."""
+"""The terminal protocols, and capabilities and timeouts derived from the environment.
+
+The environment selects only optimisations and decorations, so that a wrong guess is cosmetic. The
+treatment of history does not depend on it, except for multiplexers, whose history cannot be
+rewritten.
+"""
 
 from __future__ import annotations
 
@@ -10,114 +15,104 @@ from pi.tui.style import ColourDepth
 
 
 class Timer(Protocol):
-    """Something that will happen unless it is cancelled."""
+    """A scheduled call."""
 
     def cancel(self) -> None:
-        """Keep it from happening."""
+        """Cancels the call."""
         ...
 
 
 class Timers(Protocol):
-    """What an asyncio event loop has for timers."""
+    """The timers of an asyncio event loop."""
 
     def time(self) -> float:
-        """Seconds that never run backwards."""
+        """Returns monotonic seconds."""
         ...
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Call back once after ``delay`` seconds.
+        """Calls back once after ``delay`` seconds.
 
-        Input that arrived by then is handled first: an asyncio loop runs what the sockets have
-        before the timers that are due.
+        Input that has arrived by then is handled first: an asyncio loop runs socket callbacks
+        before timers that are due.
         """
         ...
 
 
 class Size(Record):
-    """Character cells."""
+    """A size in character cells."""
 
     columns: int
     rows: int
 
 
 class Listener(Record, kw_only=False):
-    """What to call when something happens at the terminal."""
+    """Callbacks for terminal events."""
 
     on_input: Callable[[bytes], None]
-    """Bytes arrived, cut anywhere."""
+    """Bytes arrived, split at any position."""
     on_resize: Callable[[], None]
     """The size may have changed."""
     on_resume: Callable[[], None]
-    """The process was stopped and goes on; the terminal may show anything."""
-    on_gone: Callable[[], None]
-    """The terminal is no more; nothing that is written will be seen."""
+    """The process was stopped and continues; the terminal may show anything."""
+    on_disconnect: Callable[[], None]
+    """The terminal is gone; nothing that is written will be seen."""
 
 
 class Terminal(Protocol):
-    """Takes bytes and gives bytes."""
+    """A terminal: output, input and size."""
 
     @property
     def size(self) -> Size:
-        """The size now."""
+        """The current size."""
         ...
 
     @property
     def backlog(self) -> int:
-        """Characters that were written but not taken yet; nobody should write frames meanwhile."""
+        """Characters that were written but not taken yet. No frames should be written meanwhile."""
         ...
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Begin to deliver input. However the program ends, ``restore()`` is written before."""
+        """Starts to deliver input. ``restore()`` is written before the program ends in any way."""
         ...
 
     def write(self, data: str) -> None:
-        """Send characters; returns at once."""
+        """Sends characters without blocking."""
         ...
 
     def stop(self) -> None:
-        """Write what is left, then give the terminal back as it was."""
+        """Flushes the output and restores the terminal."""
         ...
 
     def suspend(self) -> None:
-        """Give the terminal back and stop the process, until somebody continues it."""
+        """Restores the terminal and stops the process until it is continued."""
         ...
-
-
-# How long to wait for the rest of something that has begun to arrive.
 
 
 OVER_SSH = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
 
 class Timing(Record):
-    """Seconds to wait before what has come is taken as it is."""
+    """Seconds to wait for the rest of incomplete input."""
 
     escape: float = 0.010
-    """After a lone ESC: is it the Escape key, or does a sequence follow?"""
+    """After a lone ESC, which is the Escape key or the start of a sequence."""
     introducer: float = 0.050
-    """After ``ESC [`` and its like, which are Alt+[ if nothing follows."""
+    """After ``ESC [`` and similar introducers, which are Alt+[ if nothing follows."""
     fragment: float = 1.0
-    """After a longer beginning of a sequence. No key sends that, so it is dropped, never typed."""
+    """After a longer incomplete sequence. No key sends it, so it is dropped."""
     paste: float = 1.0
-    """After the last piece of a paste whose end does not come."""
+    """After the last part of a paste without its end."""
 
 
 def timing(env: Mapping[str, str]) -> Timing:
-    """What suits the connection: ``PI_TUI_ESC_TIMEOUT`` in milliseconds, more patience over SSH."""
+    """Returns the timeouts: ``PI_TUI_ESC_TIMEOUT`` in milliseconds, and longer ones over SSH."""
     escape = Timing().escape
     if any(env.get(name) for name in OVER_SSH):
         escape = 0.100
-    wanted = env.get("PI_TUI_ESC_TIMEOUT", "")
-    if wanted.isascii() and wanted.isdigit():
-        escape = int(wanted) / 1000
+    milliseconds = env.get("PI_TUI_ESC_TIMEOUT", "")
+    if milliseconds.isascii() and milliseconds.isdigit():
+        escape = int(milliseconds) / 1000
     return Timing(escape=escape, introducer=max(Timing().introducer, escape))
-
-
-# What a terminal can do, as far as its environment tells. Pure.
-#
-# Everything here selects optimisations and decorations; a wrong guess is cosmetic. What the
-# screen does to history never depends on it, but for multiplexers, whose history cannot be
-# written again.
 
 
 Environment: TypeAlias = Mapping[str, str]
@@ -165,7 +160,7 @@ _SYNCHRONIZED: frozenset[Brand] = frozenset(
 
 _OLD_TERMS = frozenset({"linux", "ansi", "vt100", "vt220", "cons25"})
 _FEW_COLOURS = ("-color", "-16color", "-88color")
-"""How the names of terminals end that know fewer colours than 256."""
+"""Suffixes of ``TERM`` with fewer than 256 colours."""
 _PANES = ("TMUX", "STY", "ZELLIJ", "CMUX_WORKSPACE_ID", "CMUX_SURFACE_ID")
 _MULTIPLEXER_TERMS = ("tmux", "screen")
 
@@ -174,28 +169,28 @@ _ON = frozenset({"1", "true", "on", "yes"})
 
 
 class Capabilities(Record):
-    """What can be used on a terminal."""
+    """The features of a terminal that can be used."""
 
     brand: Brand = "unknown"
     multiplexer: bool = False
-    """Whether tmux, screen, zellij or the like stands between; it keeps its own history."""
+    """Whether tmux, screen, zellij or similar is in between; it keeps its own history."""
     colours: ColourDepth = ColourDepth.PALETTE
     hyperlinks: bool = False
     images: ImageProtocol | None = None
     synchronized: bool = False
-    """Whether writes are bracketed; the terminal's own answer changes it, unless it is fixed."""
+    """Whether writes are bracketed. The terminal's reply changes it, unless it is fixed."""
     synchronized_is_fixed: bool = False
     notifications: bool = True
     hardware_cursor: bool = False
     modify_other_keys: bool = True
-    """Whether to ask for xterm's key encoding where Kitty's is not spoken."""
+    """Whether to request xterm's key encoding if Kitty's is not supported."""
 
 
 def detect(env: Environment) -> Capabilities:
-    """What the environment says about the terminal."""
+    """Derives the capabilities from the environment."""
     brand, multiplexer = _brand(env), is_multiplexer(env)
     hyperlinks = _switch(env.get("PI_HYPERLINKS", ""))
-    synchronized = _wanted_sync(env)
+    synchronized = _sync_override(env)
     return Capabilities(
         brand=brand,
         multiplexer=multiplexer,
@@ -208,12 +203,12 @@ def detect(env: Environment) -> Capabilities:
         synchronized_is_fixed=synchronized is not None,
         notifications=_switch(env.get("PI_NOTIFICATIONS", "")) is not False,
         hardware_cursor=_switch(env.get("PI_HARDWARE_CURSOR", "")) is True,
-        modify_other_keys=_knows_other_keys(env),
+        modify_other_keys=_supports_other_keys(env),
     )
 
 
 def is_multiplexer(env: Environment) -> bool:
-    """Whether the terminal is a pane: told by its variables or, behind SSH or sudo, by ``TERM``."""
+    """Returns whether the terminal is a pane, by its variables or (SSH, sudo) by ``TERM``."""
     term = env.get("TERM", "")
     return any(env.get(name) for name in _PANES) or term.startswith(_MULTIPLEXER_TERMS)
 
@@ -238,7 +233,7 @@ def _colours(env: Environment, brand: Brand, *, multiplexer: bool) -> ColourDept
     forced = _switch(env.get("PI_TRUE_COLOR", ""))
     if forced is not None:
         return ColourDepth.TRUE if forced else ColourDepth.PALETTE
-    # These two show true colours wrongly, whatever COLORTERM says.
+    # These two show true colours incorrectly, whatever COLORTERM is.
     is_limited = brand == "apple-terminal" or (term.startswith("screen") and not env.get("TMUX"))
     is_said = env.get("COLORTERM", "").lower() in ("truecolor", "24bit")
     if not is_limited and (is_said or (brand in _TRUE_COLOUR and not multiplexer)):
@@ -263,10 +258,10 @@ def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtoc
     return "iterm2" if brand == "iterm2" else None
 
 
-def _wanted_sync(env: Environment) -> bool | None:
-    """What the user decided, if anything."""
+def _sync_override(env: Environment) -> bool | None:
+    """Returns the user's setting for synchronized output, if any."""
     choice = _switch(env.get("PI_TUI_SYNC_OUTPUT", ""))
-    # Unlike the other switches, any value turns it off, also "0": that is how others read it.
+    # Unlike the other switches, any value turns it off, even "0", as in other programs.
     if env.get("PI_NO_SYNC_OUTPUT") or choice is False:
         return False
     return True if _switch(env.get("PI_FORCE_SYNC_OUTPUT", "")) or choice else None
@@ -278,8 +273,8 @@ def _default_sync(env: Environment, brand: Brand, *, multiplexer: bool) -> bool:
     return brand in _SYNCHRONIZED and not multiplexer
 
 
-def _knows_other_keys(env: Environment) -> bool:
-    """Not for a terminal of unknown kind at the other end of SSH, which may print the request."""
+def _supports_other_keys(env: Environment) -> bool:
+    """Returns False for an unknown terminal over SSH, which may print the request."""
     term = env.get("TERM", "")
     is_remote = any(env.get(name) for name in OVER_SSH)
     known = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
@@ -292,14 +287,11 @@ def _switch(text: str) -> bool | None:
     return False if text.lower() in _OFF else None
 
 
-# Which way of showing pictures a terminal understands beyond its protocol. Pure.
-
-
 _KNOWS_PLACEHOLDERS = frozenset({"kitty", "ghostty"})
 
 
 def has_placeholders(capabilities: Capabilities, env: Mapping[str, str]) -> bool:
-    """Whether pictures can be shown as characters, which scroll and clip like any other text."""
+    """Returns whether images can be shown as placeholder characters, which scroll like text."""
     if capabilities.images != "kitty" or env.get("PI_NO_KITTY_PLACEHOLDERS") == "1":
         return False
     return capabilities.brand in _KNOWS_PLACEHOLDERS or env.get("PI_KITTY_PLACEHOLDERS") == "1"

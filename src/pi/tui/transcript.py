@@ -1,4 +1,4 @@
-"""Blocks that come one after the other, are final at some time, and never change after that."""
+"""A list of blocks that become final, and the early commit of blocks that still change."""
 
 from __future__ import annotations
 
@@ -7,43 +7,40 @@ from collections.abc import Sequence
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
 
-# How much of a block that still changes will hardly change any more.
-#
-# A block that is taller than the window must be able to leave its head to history before it is
-# final; otherwise that head is neither on the screen nor in the scrollback. Two observations say
-# that rows are settled: the block only ever grows at its end, or its first rows have stayed the
-# same for many frames. If they change all the same, the screen writes them again: twice, never
-# never.
-
-
 REARM_FRAMES = 30
-"""After a row inside the block was rewritten, so many frames without that make it append-only."""
+"""Frames without a rewritten row after which a block counts as append-only again."""
 STABLE_FRAMES = 30
-"""Rows that stay the same for so many frames are taken for settled although others change."""
+"""Frames after which unchanged rows count as stable although other rows change."""
 
 
-class LiveCommit:
-    """Watches the frames of one block."""
+class EarlyCommit:
+    """Estimates how many rows of a live block are stable.
+
+    A block that is higher than the window must commit its first rows before it is final. Otherwise
+    they are neither on the screen nor in the scrollback. Rows count as stable if the block only
+    grows at its end, or if its first rows have not changed for many frames. If they change later,
+    the screen writes them again: rows may be duplicated, but never lost.
+    """
 
     def __init__(self) -> None:
         self._rows: list[str] = []
         self._quiet_frames = REARM_FRAMES
         self._window: int | None = None
-        """Rows that were the same in all frames since the count began."""
+        """Rows that were equal in all frames since the count began."""
         self._frames = 0
         self._promoted = 0
-        """Rows that were taken for settled because they stayed the same."""
+        """Rows that count as stable because they did not change."""
         self._floor: int | None = None
-        """The first row that changed after it was taken for settled: it ticks, slowly."""
+        """The first row that changed after it counted as stable: it changes slowly."""
 
     def observe(self, rows: list[str]) -> int:
-        """Take note of another frame; how many rows from the first are settled."""
+        """Observes a frame. Returns how many rows from the first are stable."""
         old, self._rows = self._rows, rows
         if rows is not old:
             self._compare(old, rows)
         self._promote(len(rows))
         if self._quiet_frames >= REARM_FRAMES:
-            return max(len(rows) - 1, 0)  # the last row may still get longer
+            return max(len(rows) - 1, 0)  # the last row may still grow
         return min(self._promoted, len(rows))
 
     def _compare(self, old: list[str], rows: list[str]) -> None:
@@ -69,7 +66,7 @@ class LiveCommit:
 
 
 def _common(old: list[str], new: list[str]) -> int:
-    """How many first rows say the same; a change of style does not count."""
+    """Returns how many first rows have the same text; a change of style does not count."""
     length = min(len(old), len(new))
     body = max(length - 1, 0)
     start = body if old[:body] == new[:body] else 0
@@ -86,11 +83,11 @@ def _text(row: str) -> str:
 class Transcript:
     """A growing list of blocks: the long part of a screen.
 
-    A block is final if its ``is_final`` says so or, without that, if it has no live region. The
-    rows of final blocks at the beginning are kept as they were drawn, so they cost nothing and
-    cannot change after they became history; they are drawn again only for another width or after
-    ``invalidate``. From the first block that is not final on, all rows are live. A block may tell
-    by ``commit_safe_end`` which of its rows are settled; otherwise that is observed.
+    A block is final if its ``is_final`` is true or, without that member, if it has no live region.
+    The rows of final blocks at the start are kept as drawn: they cost nothing and cannot change
+    after they became history. They are drawn again only for another width or after ``invalidate``.
+    From the first block that is not final on, all rows are live. A block may report its stable rows
+    in ``commit_safe_end``; otherwise they are estimated.
     """
 
     def __init__(self) -> None:
@@ -101,21 +98,21 @@ class Transcript:
         self._lines: list[str] = []
         self._live_lines: list[list[str]] = []
         self._is_stale = True
-        """Whether ``_lines`` must be put together again whatever the live blocks say."""
-        self._watch: tuple[Component, LiveCommit] | None = None
+        """Whether ``_lines`` must be joined again even if no live block changed."""
+        self._watch: tuple[Component, EarlyCommit] | None = None
         self._safe_rows: int | None = None
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """The blocks that may still change, and those after them."""
+        """The first block that may still change, and all blocks after it."""
         return tuple(self._blocks[self._frozen_blocks :])
 
     def add_child(self, block: Component) -> None:
-        """Put a block below the others."""
+        """Adds a block at the end."""
         self._blocks.append(block)
 
     def remove_child(self, block: Component) -> None:
-        """Take a block out; nothing happens if it is not here."""
+        """Removes a block; does nothing if it is not in the list."""
         for index, own in enumerate(self._blocks):
             if own is block:
                 del self._blocks[index]
@@ -124,7 +121,7 @@ class Transcript:
                 return
 
     def replace_child(self, block: Component, others: Sequence[Component]) -> None:
-        """Put other blocks in the place of one; nothing happens if it is not here."""
+        """Replaces a block by others; does nothing if it is not in the list."""
         for index, own in enumerate(self._blocks):
             if own is block:
                 self._blocks[index : index + 1] = others
@@ -132,18 +129,18 @@ class Transcript:
                 return
 
     def clear(self) -> None:
-        """Take all blocks out."""
+        """Removes all blocks."""
         self._blocks.clear()
         self._thaw()
 
     def invalidate(self) -> None:
-        """Draw every block anew, also final ones: the theme changed, or what is folded."""
+        """Draws every block again, including final ones: the theme or the folding changed."""
         self._thaw()
         for block in self._blocks:
             block.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The rows of all blocks."""
+        """Returns the rows of all blocks."""
         if width != self._width:
             self._width = width
             self._thaw()
@@ -162,14 +159,14 @@ class Transcript:
 
     @property
     def commit_safe_end(self) -> int | None:
-        """Where the settled rows of that block end."""
+        """The end of the stable rows of that block."""
         return None if self._safe_rows is None else len(self._frozen) + self._safe_rows
 
     def _thaw(self) -> None:
         self._frozen, self._frozen_blocks, self._is_stale = [], 0, True
 
     def _freeze(self) -> None:
-        """Keep the rows of blocks that have become final."""
+        """Keeps the rows of blocks that have become final."""
         while self._frozen_blocks < len(self._blocks):
             block = self._blocks[self._frozen_blocks]
             if not _is_final(block):
@@ -180,18 +177,18 @@ class Transcript:
 
     def _observe(self, rows: list[str]) -> int:
         block = self._blocks[self._frozen_blocks]
-        told: int | None = getattr(block, "commit_safe_end", None)
-        if told is not None:
-            return told
+        declared: int | None = getattr(block, "commit_safe_end", None)
+        if declared is not None:
+            return declared
         if self._watch is None or self._watch[0] is not block:
-            self._watch = (block, LiveCommit())
+            self._watch = (block, EarlyCommit())
         live_start: int = getattr(block, "live_region_start", None) or 0
         return max(live_start, self._watch[1].observe(rows))
 
 
 def _is_final(block: Component) -> bool:
-    told: bool | None = getattr(block, "is_final", None)
-    return getattr(block, "live_region_start", None) is None if told is None else told
+    declared: bool | None = getattr(block, "is_final", None)
+    return getattr(block, "live_region_start", None) is None if declared is None else declared
 
 
 def _same_objects(new: list[list[str]], old: list[list[str]]) -> bool:

@@ -1,10 +1,10 @@
-"""Conversations to compact, and models that answer what they are told to."""
+"""Conversations to compact, and models with scripted responses."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pi.agent.compaction.budget import Item, Role
+from pi.agent.compaction.budget import CompactionItem, Role
 from pi.agent.compaction.summarise import SummaryRequest
 from pi.ai.messages import (
     AssistantMessage,
@@ -23,22 +23,22 @@ MODEL = Model(id="m", name="M", api="a", provider="p", context_window=200_000, m
 USELESS = "We talked about things."
 
 
-def user(id: str, text: str) -> Item:
-    return Item.of(id, UserMessage(content=text))
+def user(id: str, text: str) -> CompactionItem:
+    return CompactionItem.of(id, UserMessage(content=text))
 
 
-def shown(id: str, role: Role, text: str, details: Json | None = None) -> Item:
+def shown(id: str, role: Role, text: str, details: Json | None = None) -> CompactionItem:
     """An entry that becomes a user message for the model."""
-    return Item(id=id, role=role, message=UserMessage(content=text), details=details)
+    return CompactionItem(id=id, role=role, message=UserMessage(content=text), details=details)
 
 
-def metadata(id: str) -> Item:
-    return Item(id=id, role="metadata")
+def metadata(id: str) -> CompactionItem:
+    return CompactionItem(id=id, role="metadata")
 
 
-def answer(id: str, text: str = "", *calls: ToolCall) -> Item:
+def answer(id: str, text: str = "", *calls: ToolCall) -> CompactionItem:
     words = (Text(text=text),) if text else ()
-    return Item.of(id, AssistantMessage(content=(*words, *calls)))
+    return CompactionItem.of(id, AssistantMessage(content=(*words, *calls)))
 
 
 def call(id: str, tool: str = "bash", **arguments: object) -> ToolCall:
@@ -53,8 +53,8 @@ def result(
     tool: str = "bash",
     is_error: bool = False,
     details: Json | None = None,
-) -> Item:
-    return Item.of(
+) -> CompactionItem:
+    return CompactionItem.of(
         id,
         ToolResultMessage(
             tool_call_id=call_id,
@@ -90,7 +90,7 @@ class ScriptedAsk:
 
     @property
     def prompts(self) -> list[str]:
-        """What the model was told, one text per request."""
+        """What the model was sent, one text per request."""
         return [prompt(request) for request in self.requests]
 
 
@@ -106,9 +106,9 @@ _OPENINGS: tuple[Role | None, ...] = ("user", "bashExecution", "custom", None)
 
 
 @st.composite
-def conversations(draw: st.DrawFn, *, most_turns: int = 8) -> list[Item]:
+def conversations(draw: st.DrawFn, *, most_turns: int = 8) -> list[CompactionItem]:
     """Turns with parallel calls, results in any order, strangers between, ids that come again."""
-    items: list[Item] = []
+    items: list[CompactionItem] = []
     for _ in range(draw(st.integers(0, most_turns))):
         if role := draw(st.sampled_from(_OPENINGS)):
             items.append(shown("", role, draw(_WORDS)))
@@ -118,7 +118,7 @@ def conversations(draw: st.DrawFn, *, most_turns: int = 8) -> list[Item]:
 
 
 @st.composite
-def _batches(draw: st.DrawFn) -> list[Item]:
+def _batches(draw: st.DrawFn) -> list[CompactionItem]:
     """An answer and the results of its calls, of which some never come."""
     calls = [call(f"c{number}") for number in range(draw(st.integers(0, 3)))]
     items = [metadata("")] if draw(st.booleans()) else []

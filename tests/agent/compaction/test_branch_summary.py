@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.agent.compaction.budget import CompactionSettings
-from pi.agent.compaction.compact import BranchSummary, abandoned, summarise_branch
+from pi.agent.compaction.compact import BranchNotes, abandoned_items, summarise_branch
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists
-from pi.agent.compaction.summarise import Guidance, question
+from pi.agent.compaction.summarise import SummaryInstructions, question
 from pi.ai.messages import Usage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import (
@@ -27,19 +27,19 @@ BRANCH = (user("1", "branch prompt"), answer("2", "B1"))
 def test_the_abandoned_part_of_a_path_is_what_the_new_path_lacks() -> None:
     a, b, c, d = (user(id, id) for id in "abcd")
 
-    assert abandoned([a, b, c], [a, d]) == (b, c)
-    assert abandoned([a, b], [a, b, c]) == ()
+    assert abandoned_items([a, b, c], [a, d]) == (b, c)
+    assert abandoned_items([a, b], [a, b, c]) == ()
 
 
 async def test_a_branch_becomes_notes_under_the_recorded_preamble() -> None:
     ask = ScriptedAsk(says("## Goal\nbranch summary text", tokens=9))
-    guidance = Guidance(custom_instructions="why it failed")
+    guidance = SummaryInstructions(custom_instructions="why it failed")
 
     summary = await summarise_branch(
         BRANCH, ask, CompactionSettings(), model=MODEL, guidance=guidance
     )
 
-    assert summary == BranchSummary(
+    assert summary == BranchNotes(
         summary="The user explored a different conversation branch before returning here.\n"
         "Summary of that exploration:\n\n## Goal\nbranch summary text",
         details=FileLists(),

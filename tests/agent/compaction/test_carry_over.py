@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.agent.compaction.carry_over import (
     CarryOver,
     NextAction,
@@ -18,7 +18,7 @@ from pi.ai.messages import Image, Text, UserMessage
 from tests.agent.compaction.conversations import answer, result, shown, user
 
 
-def todo(id: str, **states: str) -> Item:
+def todo(id: str, **states: str) -> CompactionItem:
     tasks = [{"content": name, "status": status} for name, status in states.items()]
     return result(id, "c", "list", tool="todo", details={"phases": [{"tasks": tasks}]})
 
@@ -34,13 +34,13 @@ def test_the_first_and_the_latest_message_are_kept_and_those_between_are_remembe
     )
 
 
-def test_only_what_the_person_says_counts_as_a_request() -> None:
+def test_only_what_the_user_says_counts_as_a_request() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     items = [
         shown("1", "bashExecution", "never"),
         shown("2", "custom", "never"),
         user("3", "  "),
-        Item.of("4", UserMessage(content=(Text(text="see"), picture))),
+        CompactionItem.of("4", UserMessage(content=(Text(text="see"), picture))),
     ]
 
     assert collected(CarryOver(), items) == CarryOver(
@@ -157,7 +157,7 @@ TALKS = st.lists(
 
 @given(items=TALKS, data=st.data())
 def test_it_does_not_matter_where_a_conversation_is_cut(
-    items: list[Item], data: st.DataObject
+    items: list[CompactionItem], data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(items)))
     visible = [item.id for item in items[cut:]]

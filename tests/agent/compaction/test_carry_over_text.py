@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pi.agent.compaction.budget import estimate_tokens
 from pi.agent.compaction.carry_over import CarryOver, NextAction, OpenTask, Quote
-from pi.agent.compaction.carry_over_text import _SHARES, Fitted, allotted, fitted
+from pi.agent.compaction.carry_over_text import _SHARES, CarryOverText, allot_tokens, fit_carry_over
 from pi.agent.compaction.file_operations import FileLists
 from pi.base.records import replace
 
@@ -27,7 +27,7 @@ FILES = FileLists(read_files=("a.py",), modified_files=("b.py",))
 def test_what_fits_is_shown_whole_and_nothing_is_said_twice() -> None:
     carried = replace(CARRIED, messages=CARRIED.messages[:1])
 
-    assert fitted(CARRIED, FILES, 3000) == Fitted(
+    assert fit_carry_over(CARRIED, FILES, 3000) == CarryOverText(
         carried=carried,
         text="""\
 <carry-over>
@@ -65,14 +65,16 @@ b.py
 
 
 def test_an_empty_carry_over_has_no_text() -> None:
-    assert fitted(CarryOver(), FileLists(), 3000) == Fitted(carried=CarryOver(), text="")
-    assert fitted(CarryOver(), FILES, 3000).text.startswith("<read-files>")
+    assert fit_carry_over(CarryOver(), FileLists(), 3000) == CarryOverText(
+        carried=CarryOver(), text=""
+    )
+    assert fit_carry_over(CarryOver(), FILES, 3000).text.startswith("<read-files>")
 
 
 def test_a_tiny_window_shows_orders_before_all_else_and_remembers_the_rest() -> None:
     remembered = replace(CARRIED, messages=CARRIED.messages[:1])
 
-    assert fitted(CARRIED, FILES, 50) == Fitted(
+    assert fit_carry_over(CARRIED, FILES, 50) == CarryOverText(
         carried=remembered,
         text="""\
 <carry-over>
@@ -88,7 +90,7 @@ def test_a_tiny_window_shows_orders_before_all_else_and_remembers_the_rest() -> 
 b.py
 </modified-files>""",
     )
-    assert fitted(CARRIED, FileLists(), 22) == Fitted(
+    assert fit_carry_over(CARRIED, FileLists(), 22) == CarryOverText(
         carried=remembered,
         text="""\
 <carry-over>
@@ -102,11 +104,11 @@ def test_a_window_that_holds_no_order_shows_what_files_it_can() -> None:
     files = FileLists(read_files=("a.txt",))
     carried = CarryOver(instructions=(Quote(id="1", text="Never use regex. " * 9),))
 
-    assert fitted(carried, files, 12).text == "<read-files>\na.txt\n</read-files>"
-    assert fitted(carried, FileLists(), 40).text == (
+    assert fit_carry_over(carried, files, 12).text == "<read-files>\na.txt\n</read-files>"
+    assert fit_carry_over(carried, FileLists(), 40).text == (
         "<carry-over>\n## More, to be read back when it matters\nEntries: 1\n</carry-over>"
     )
-    assert fitted(carried, files, 1).text == ""
+    assert fit_carry_over(carried, files, 1).text == ""
 
 
 def test_a_request_that_is_too_long_is_cut_named_and_its_instructions_are_listed() -> None:
@@ -114,8 +116,8 @@ def test_a_request_that_is_too_long_is_cut_named_and_its_instructions_are_listed
     long = Quote(id="1", text="x" * 50_000 + order.text + "y" * 50_000)
     carried = CarryOver(first=long, instructions=(order,))
 
-    once = fitted(carried, FileLists(), 300)
-    twice = fitted(once.carried, FileLists(), 300)
+    once = fit_carry_over(carried, FileLists(), 300)
+    twice = fit_carry_over(once.carried, FileLists(), 300)
 
     assert "see entry 1" in once.text
     assert "- Never use regex. [entry 1]" in once.text
@@ -128,7 +130,7 @@ def test_a_request_that_is_too_long_is_cut_named_and_its_instructions_are_listed
 def test_the_newest_messages_are_shown_and_the_rest_becomes_ids() -> None:
     messages = tuple(Quote(id=f"m{number}", text="word " * 60) for number in range(50))
 
-    result = fitted(CarryOver(messages=messages), FileLists(), 500)
+    result = fit_carry_over(CarryOver(messages=messages), FileLists(), 500)
 
     shown = [message.id for message in result.carried.messages]
     assert shown == ["m45", "m46", "m47", "m48", "m49"]
@@ -139,7 +141,7 @@ def test_the_newest_messages_are_shown_and_the_rest_becomes_ids() -> None:
 def test_a_very_long_message_is_not_repeated_between_the_others() -> None:
     messages = (Quote(id="1", text="x" * 700), Quote(id="2", text="short"))
 
-    assert fitted(CarryOver(messages=messages), FileLists(), 3000).carried == CarryOver(
+    assert fit_carry_over(CarryOver(messages=messages), FileLists(), 3000).carried == CarryOver(
         messages=messages[1:], unshown=("1",)
     )
 
@@ -147,7 +149,7 @@ def test_a_very_long_message_is_not_repeated_between_the_others() -> None:
 def test_ids_that_do_not_fit_are_counted() -> None:
     unshown = tuple(f"{number:08x}" for number in range(400))
 
-    text = fitted(CarryOver(unshown=unshown), FileLists(), 200).text
+    text = fit_carry_over(CarryOver(unshown=unshown), FileLists(), 200).text
 
     assert text.endswith("0000018d 0000018e 0000018f and 332 older ones\n</carry-over>")
 
@@ -175,7 +177,7 @@ FILE_LISTS = st.builds(FileLists, read_files=PATHS, modified_files=PATHS)
 def test_the_text_never_takes_more_than_its_tokens(
     carried: CarryOver, files: FileLists, tokens: int
 ) -> None:
-    result = fitted(carried, files, tokens)
+    result = fit_carry_over(carried, files, tokens)
 
     assert estimate_tokens(result.text) <= tokens
 
@@ -184,19 +186,19 @@ def test_the_text_never_takes_more_than_its_tokens(
 def test_what_was_fitted_fits_the_next_time_as_it_is(
     carried: CarryOver, files: FileLists, tokens: int
 ) -> None:
-    once = fitted(carried, files, tokens)
+    once = fit_carry_over(carried, files, tokens)
 
-    assert fitted(once.carried, files, tokens).carried.first == once.carried.first
+    assert fit_carry_over(once.carried, files, tokens).carried.first == once.carried.first
 
 
 @given(
     needs=st.fixed_dictionaries({name: st.integers(0, 3000) for name in _SHARES}),
     room=st.integers(0, 10_000),
 )
-def test_everybody_gets_their_share_and_nobody_more_than_they_need(
+def test_every_section_gets_its_share_and_none_more_than_it_needs(
     needs: dict[str, int], room: int
 ) -> None:
-    granted = allotted(needs, room)
+    granted = allot_tokens(needs, room)
 
     assert sum(granted.values()) <= room
     for name, share in _SHARES.items():

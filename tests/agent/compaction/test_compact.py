@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pi.agent.compaction.budget import CompactionSettings, Item, estimate_tokens
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estimate_tokens
 from pi.agent.compaction.compact import CompactionDetails, CompactionResult, compact
 from pi.agent.compaction.errors import CompactionError, CompactionFailed
-from pi.agent.compaction.prepare import Previous, prepare
+from pi.agent.compaction.prepare import PreviousSummary, prepare
 from pi.agent.compaction.summarise import question
 from pi.agent.compaction.text import serialise
 from pi.ai.messages import Usage
@@ -40,7 +40,7 @@ ITEMS = (
 
 
 async def run(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     ask: ScriptedAsk,
     chosen: CompactionSettings = TINY,
     previous: CompactionResult | None = None,
@@ -48,12 +48,12 @@ async def run(
     earlier = None
     if previous is not None:
         details = msgspec.to_builtins(previous.details)
-        earlier = Previous(summary=previous.summary, details=details)
+        earlier = PreviousSummary(summary=previous.summary, details=details)
     prepared = prepare(items, chosen, window=200_000, tokens_before=120, previous=earlier)
     return await compact(prepared, ask, chosen, model=MODEL)
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 async def test_a_split_turn_gets_two_summaries_that_are_merged_as_recorded() -> None:
     ask = ScriptedAsk(
         says("## Goal\nmanual summary text", tokens=20), says("## Goal\nprefix", tokens=20)
@@ -94,7 +94,7 @@ async def test_a_cut_between_turns_gets_one_summary() -> None:
     assert len(ask.requests) == 1
 
 
-@pytest.mark.trap(228)
+@pytest.mark.behaviour("only-the-branch-is-summarised")
 async def test_an_earlier_summary_and_what_was_kept_then_are_covered_by_the_next() -> None:
     ask = ScriptedAsk(says("first"), says("prefix"), says("second"))
     once = await run(ITEMS, ask)
@@ -137,7 +137,7 @@ async def test_an_earlier_summary_stays_when_only_the_running_turn_has_grown() -
     )
 
 
-async def test_a_history_that_needs_no_notes_says_so_and_asks_nobody() -> None:
+async def test_a_history_that_needs_no_notes_sends_no_request() -> None:
     ask = ScriptedAsk(says("never asked"))
     items = (
         answer("1", "", call("c", "grep", pattern=LONG)),
@@ -151,7 +151,7 @@ async def test_a_history_that_needs_no_notes_says_so_and_asks_nobody() -> None:
     assert ask.requests == []
 
 
-@pytest.mark.trap(242)
+@pytest.mark.behaviour("no-gain-tries-the-next")
 async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_then_given_up() -> (
     None
 ):
@@ -161,12 +161,12 @@ async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_the
         await run((user("1", "hi"), answer("2", "ho"), user("3", LONG)), ask)
 
     assert failed.value.error == CompactionError(
-        code="not_smaller", message="The summary is longer than what it stands for."
+        code="not_smaller", message="The summary is longer than what it replaces."
     )
     assert len(ask.requests) == 2
 
 
-@pytest.mark.trap(242)
+@pytest.mark.behaviour("no-gain-tries-the-next")
 async def test_what_is_carried_over_counts_for_the_size_too() -> None:
     items = (user("1", "Never do this."), answer("2", "Next: that."), user("3", LONG * 4))
 
@@ -179,7 +179,7 @@ async def test_what_is_carried_over_counts_for_the_size_too() -> None:
     )
 
 
-# The contract: what the person wants survives, whatever the model writes -----------------------
+# The contract: what the user wants survives, whatever the model writes -----------------------
 
 RULE = "Never touch the file LICENSE.md."
 TASK = "teach the parser about tabs"
@@ -189,7 +189,7 @@ LATEST = "How far are you with the numbers?"
 FILE = "src/parser/tabs.py"
 
 
-def turn(number: int, words: int) -> list[Item]:
+def turn(number: int, words: int) -> list[CompactionItem]:
     filler = f"step {number} " * words
     return [
         user(f"u{number}", f"Please look at part {number}. {filler}"),
@@ -199,7 +199,7 @@ def turn(number: int, words: int) -> list[Item]:
     ]
 
 
-def planted() -> list[list[Item]]:
+def planted() -> list[list[CompactionItem]]:
     return [
         [user("rule", f"Good. {RULE} Go on.")],
         [answer("task", f"Plan:\n- [ ] {TASK}\n- [x] something else")],
@@ -211,14 +211,16 @@ def planted() -> list[list[Item]]:
     ]
 
 
-def history(places: Sequence[int], turns: int, words: int) -> list[Item]:
+def history(places: Sequence[int], turns: int, words: int) -> list[CompactionItem]:
     parts = [turn(number, words) for number in range(turns)]
     for place, things in zip(places, planted(), strict=True):
         parts[place % turns] += things
     return [user("first", FIRST), *(item for part in parts for item in part)]
 
 
-async def survivors(items: list[Item], chosen: CompactionSettings, rounds: int) -> list[str]:
+async def survivors(
+    items: list[CompactionItem], chosen: CompactionSettings, rounds: int
+) -> list[str]:
     """What the model sees after each round of compacting and going on."""
     ask = ScriptedAsk(says(USELESS))
     previous: CompactionResult | None = None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.budget import Item, exchanges, tokens_of
+from pi.agent.compaction.budget import CompactionItem, exchanges, tokens_of
 from pi.agent.compaction.prepare import CUTS, Cut, find_cut_point
 from tests.agent.compaction.conversations import (
     answer,
@@ -19,7 +19,7 @@ from tests.agent.compaction.conversations import (
 LONG = "x" * 1092
 
 
-def recorded() -> list[Item]:
+def recorded() -> list[CompactionItem]:
     """The sizes of a recorded session that was compacted three times."""
     return [
         user("ebdb", LONG),
@@ -33,7 +33,7 @@ def recorded() -> list[Item]:
     ]
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 def test_the_newest_answer_is_kept_when_it_alone_is_too_large_and_its_turn_is_split() -> None:
     assert find_cut_point(recorded(), 200) == Cut(index=7, turn_start=6)
 
@@ -97,9 +97,9 @@ def test_shell_commands_custom_messages_and_branch_summaries_begin_turns(role: s
     assert find_cut_point(items, 1) == Cut(index=2, turn_start=1)
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 @given(items=conversations(), keep=st.integers(0, 2000))
-def test_a_call_always_stays_with_its_results(items: list[Item], keep: int) -> None:
+def test_a_call_always_stays_with_its_results(items: list[CompactionItem], keep: int) -> None:
     cut = find_cut_point(items, keep)
 
     for exchange in exchanges(items):
@@ -109,7 +109,7 @@ def test_a_call_always_stays_with_its_results(items: list[Item], keep: int) -> N
 
 @given(items=conversations(), keep=st.integers(0, 2000))
 def test_what_is_kept_fits_unless_it_is_one_piece_and_no_larger_piece_would(
-    items: list[Item], keep: int
+    items: list[CompactionItem], keep: int
 ) -> None:
     cut = find_cut_point(items, keep)
 
@@ -121,8 +121,8 @@ def test_what_is_kept_fits_unless_it_is_one_piece_and_no_larger_piece_would(
 
 
 @given(items=conversations(), keep=st.integers(0, 2000))
-def test_a_split_turn_begins_before_the_cut_with_what_somebody_said(
-    items: list[Item], keep: int
+def test_a_split_turn_begins_before_the_cut_with_a_message(
+    items: list[CompactionItem], keep: int
 ) -> None:
     cut = find_cut_point(items, keep)
 
@@ -133,7 +133,7 @@ def test_a_split_turn_begins_before_the_cut_with_what_somebody_said(
         assert between <= {"assistant", "toolResult", "metadata"}
 
 
-def _may_begin(items: list[Item], at: int) -> bool:
+def _may_begin(items: list[CompactionItem], at: int) -> bool:
     parted = (
         exchange.called_at < at <= exchange.answered_at
         for exchange in exchanges(items)

@@ -8,7 +8,7 @@ from pi.agent.compaction.file_operations import FileLists, file_blocks, file_lis
 from tests.agent.compaction.conversations import answer, call, result, shown
 
 
-def test_reads_and_changes_are_told_apart_and_a_changed_file_is_not_also_read() -> None:
+def test_reads_and_changes_are_listed_separately_and_a_changed_file_is_not_also_read() -> None:
     items = [
         answer(
             "1",
@@ -26,7 +26,7 @@ def test_reads_and_changes_are_told_apart_and_a_changed_file_is_not_also_read() 
     )
 
 
-@pytest.mark.trap(246)
+@pytest.mark.behaviour("file-lists-are-deduplicated")
 def test_files_are_listed_once_by_base_path_and_urls_never() -> None:
     paths = [
         "a.py",

@@ -7,8 +7,8 @@ from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.carry_over import CarryOver, NextAction, Quote
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists, FileOps
-from pi.agent.compaction.prepare import Preparation, Previous, prepare
-from pi.agent.compaction.summarise import Guidance
+from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
+from pi.agent.compaction.summarise import SummaryInstructions
 from tests.agent.compaction.conversations import answer, call, metadata, result, user
 
 SETTINGS = CompactionSettings(keep_recent_tokens=200)
@@ -25,7 +25,7 @@ ITEMS = (
 
 
 def test_a_conversation_is_parted_into_history_the_beginning_of_a_turn_and_the_rest() -> None:
-    guidance = Guidance(custom_instructions="focus")
+    guidance = SummaryInstructions(custom_instructions="focus")
 
     assert prepare(
         ITEMS, SETTINGS, window=32_000, tokens_before=9000, guidance=guidance
@@ -78,7 +78,7 @@ def test_what_an_earlier_compaction_handed_on_is_continued() -> None:
         SETTINGS,
         window=32_000,
         tokens_before=1,
-        previous=Previous(summary="notes", details=details),
+        previous=PreviousSummary(summary="notes", details=details),
         before=[user("00", "not read")],
     )
 
@@ -103,7 +103,7 @@ def test_a_compaction_that_handed_nothing_on_is_made_up_for_from_the_log(
         SETTINGS,
         window=32_000,
         tokens_before=1,
-        previous=Previous(summary="somebody else's", details=details),
+        previous=PreviousSummary(summary="another program's", details=details),
         before=[user("0", "start"), answer("00", "Next: look.")],
     )
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.agent.compaction.carry_over import (
-    MOST_OF_A_SENTENCE,
-    MOST_OF_A_STEP,
+    MAX_SENTENCE,
+    MAX_STEP,
     Task,
     announced_step,
     last_words,
@@ -49,7 +49,7 @@ def test_of_an_endless_sentence_the_part_around_the_order_is_taken() -> None:
 
     (found,) = standing_instructions(text)
 
-    assert len(found) == MOST_OF_A_SENTENCE
+    assert len(found) == MAX_SENTENCE
     assert "always be careful" in found
 
 
@@ -141,7 +141,7 @@ def test_any_text_can_be_searched(text: str) -> None:
     standing_instructions(text)
     written_tasks(text)
     last_words(text)
-    assert len(announced_step(text) or "") <= MOST_OF_A_STEP
+    assert len(announced_step(text) or "") <= MAX_STEP
 
 
 @pytest.mark.parametrize("filler", ["\n", " ", "- ", "```\n", "# ", "[ ] x   ", "Next "])

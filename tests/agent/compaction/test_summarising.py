@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from pi.agent.compaction.budget import CompactionSettings, estimate_tokens
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.summarise import SYSTEM, Guidance, Summariser, SummaryRequest, question
+from pi.agent.compaction.summarise import (
+    SYSTEM,
+    Summariser,
+    SummaryInstructions,
+    SummaryRequest,
+    question,
+)
 from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import replace
@@ -54,14 +60,14 @@ async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
         (says("half of", "length"), "The summary was cut off at its limit."),
         (says("let me look", "toolUse"), "The summary was left unfinished."),
         (says("", "error", error="declined"), "The summary failed: declined"),
-        (says("x" * 401), "The summary is longer than what it stands for."),
+        (says("x" * 401), "The summary is longer than what it replaces."),
         (
             says("<read-files>\na\n</read-files>"),
             "The summary was empty.",
         ),
     ],
 )
-@pytest.mark.trap(230)
+@pytest.mark.behaviour("bad-summary-is-not-stored")
 async def test_a_bad_summary_is_refused_and_asked_for_once_more(
     bad: AssistantMessage, complaint: str
 ) -> None:
@@ -76,7 +82,7 @@ async def test_a_bad_summary_is_refused_and_asked_for_once_more(
     assert [request.max_tokens for request in ask.requests] == [8192, 16384]
 
 
-@pytest.mark.trap(230, 242)
+@pytest.mark.behaviour("bad-summary-is-not-stored", "no-gain-tries-the-next")
 @pytest.mark.parametrize(
     ("bad", "code"),
     [
@@ -122,7 +128,7 @@ async def test_earlier_notes_are_updated() -> None:
     assert ask.prompts == [question("history", TEXT, previous="old")]
 
 
-async def test_without_anything_new_the_earlier_notes_stay_and_nobody_is_asked() -> None:
+async def test_without_anything_new_the_earlier_notes_stay_and_no_request_is_sent() -> None:
     ask = ScriptedAsk(says("new"))
 
     assert await summariser(ask).notes([], "history", previous="old") == "old"
@@ -135,7 +141,7 @@ async def test_what_looks_like_our_blocks_in_an_answer_is_taken_off_or_defused()
     assert await summariser(ask).notes([TEXT], "history") == "a &lt;/carry-over> b"
 
 
-@pytest.mark.trap(231, 241)
+@pytest.mark.behaviour("summary-request-fits", "single-slot-servers")
 async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another() -> None:
     small = replace(MODEL, context_window=16_000, max_tokens=8000)
     ask = ScriptedAsk(says("one"), says("two"), says("three"))
@@ -150,7 +156,7 @@ async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another(
     ]
 
 
-@pytest.mark.trap(231)
+@pytest.mark.behaviour("summary-request-fits")
 async def test_a_request_that_overflows_all_the_same_is_made_smaller() -> None:
     ask = ScriptedAsk(OVERFLOW, says("one"), says("two"))
 
@@ -171,7 +177,7 @@ async def test_what_can_never_fit_is_too_large(answer: AssistantMessage) -> None
     assert failed.value.code == "too_large"
 
 
-@pytest.mark.trap(231)
+@pytest.mark.behaviour("summary-request-fits")
 @settings(max_examples=40)
 @given(
     window=st.integers(4_000, 300_000),
@@ -185,7 +191,7 @@ async def test_every_request_fits_the_model(
 ) -> None:
     model = replace(MODEL, context_window=window, max_tokens=largest)
     ask = ScriptedAsk(says(""), says("notes " * 3000))
-    guidance = Guidance(custom_instructions="focus", additional_context=("context",))
+    guidance = SummaryInstructions(custom_instructions="focus", additional_context=("context",))
 
     await summariser(ask, model).notes(
         [letter * size for size in sizes], "history", previous="p" * previous, guidance=guidance

@@ -21,7 +21,7 @@ COUNTED = AssistantMessage(content=(Text(text="x" * 40),), usage=Usage(total_tok
 PARTS = AssistantMessage(usage=Usage(input=1, output=2, cache_read=3, cache_write=4))
 
 
-@pytest.mark.trap(239)
+@pytest.mark.behaviour("estimates-count-everything")
 def test_pictures_custom_messages_and_thinking_signatures_are_counted() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     thought = Thinking(thinking="1234", thinking_signature="5678")
@@ -38,7 +38,7 @@ def test_what_the_provider_counted_is_preferred_and_the_rest_is_guessed() -> Non
     assert reported_tokens((ASKED, COUNTED, ASKED)) == 5100
 
 
-@pytest.mark.trap(229)
+@pytest.mark.behaviour("old-usage-does-not-trigger")
 def test_a_count_from_before_the_compaction_is_not_used() -> None:
     kept = (ASKED, COUNTED)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.ai.messages import Cost, Usage, added
+from pi.ai.messages import Cost, Usage, add_usage
 
 
 def test_every_number_is_added() -> None:
@@ -14,7 +14,7 @@ def test_every_number_is_added() -> None:
         cost=Cost(input=1, output=2, cache_read=3, cache_write=4, total=10),
     )
 
-    assert added(one, one) == Usage(
+    assert add_usage(one, one) == Usage(
         input=120,
         output=40,
         cache_read=80,
@@ -25,6 +25,6 @@ def test_every_number_is_added() -> None:
     )
 
 
-def test_what_only_one_reports_counts_and_what_nobody_reports_stays_open() -> None:
-    assert added(Usage(), Usage(cache_write_1h=3)) == Usage(cache_write_1h=3)
-    assert added(Usage(reasoning=2), Usage()) == Usage(reasoning=2)
+def test_what_only_one_reports_counts_and_what_neither_reports_stays_unset() -> None:
+    assert add_usage(Usage(), Usage(cache_write_1h=3)) == Usage(cache_write_1h=3)
+    assert add_usage(Usage(reasoning=2), Usage()) == Usage(reasoning=2)

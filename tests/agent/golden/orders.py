@@ -38,7 +38,7 @@ SCENES = {
 """Name of a scene: the transcript, and the command that sets it off."""
 
 OF_THE_SESSION = {"response", "thinking_level_changed"}
-"""What is told beside the events of a run."""
+"""What is emitted beside the events of a run."""
 
 Event = dict[str, Any]
 

@@ -96,7 +96,7 @@ class Compaction(Policy):
 
 
 class Drafting(Policy):
-    """Adds entries once at a boundary, and asks again if it is told to."""
+    """Adds entries once at a boundary, and requests another turn if configured."""
 
     def __init__(self, kind: str, *entries: Json, again: bool = False) -> None:
         self._kind = kind

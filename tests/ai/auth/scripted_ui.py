@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from pi.ai.auth.login import AuthUrl, Info, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, LoginInfo, LoginPrompt, Notice
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 
@@ -19,11 +19,11 @@ class ScriptedUI:
     def __init__(self, *answers: str, browser: Browser | None = None) -> None:
         self.answers = list(answers)
         self.browser = browser
-        self.prompts: list[Prompt] = []
+        self.prompts: list[LoginPrompt] = []
         self.notices: list[Notice] = []
         self.asked = asyncio.Event()
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         self.prompts.append(prompt)
         self.asked.set()
         if prompt.kind != "manual_code" or self.browser is None:
@@ -36,13 +36,13 @@ class ScriptedUI:
         self.notices.append(notice)
 
     @property
-    def told(self) -> list[str]:
+    def shown(self) -> list[str]:
         """The texts of all plain notices."""
-        return [notice.message for notice in self.notices if isinstance(notice, Info)]
+        return [notice.message for notice in self.notices if isinstance(notice, LoginInfo)]
 
 
 async def never() -> str:
-    """Wait for somebody who does not come."""
+    """Wait for an answer that never comes."""
     await asyncio.Event().wait()
     raise AssertionError
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.auth.ambient import is_there
+from pi.ai.auth.ambient import has_credentials
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from pi.ai.auth.ambient import is_there
 def test_amazon_is_there_with_variables_that_name_credentials(
     environ: dict[str, str], there: bool
 ) -> None:
-    assert is_there("aws", environ) is there
+    assert has_credentials("aws", environ) is there
 
 
 def test_google_is_there_with_project_place_and_credentials(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_google_is_there_with_project_place_and_credentials(tmp_path: Path) -> N
         "HOME": str(tmp_path),
     }
 
-    assert is_there("google", everything)
+    assert has_credentials("google", everything)
     for missing in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"):
-        assert not is_there("google", {**everything, missing: ""})
-    assert not is_there("google", {**everything, "GOOGLE_APPLICATION_CREDENTIALS": ""})
+        assert not has_credentials("google", {**everything, missing: ""})
+    assert not has_credentials("google", {**everything, "GOOGLE_APPLICATION_CREDENTIALS": ""})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.authentication import FOUNDRY_KEY, keyed, retargeted, uses_foundry
+from pi.ai.auth.authentication import FOUNDRY_KEY, uses_foundry, with_gateway_key, with_gateway_url
 from pi.ai.models.custom import CustomProvider
 from pi.ai.provider import Provider
 
@@ -14,25 +14,25 @@ PARSED = {"X-Team": "blue", "X-List": "a, b", "X-Price": "5$$"}
 def test_variables_that_say_nothing_change_nothing() -> None:
     own = CustomProvider(id="anthropic", base_url="https://mine.example")
 
-    assert retargeted(None, {}) is None
-    assert retargeted(own, {"ANTHROPIC_CUSTOM_HEADERS": HEADERS}) is own
-    assert keyed(ROW, {"CLAUDE_CODE_USE_FOUNDRY": "0", FOUNDRY_KEY: "k"}) is ROW
+    assert with_gateway_url(None, {}) is None
+    assert with_gateway_url(own, {"ANTHROPIC_CUSTOM_HEADERS": HEADERS}) is own
+    assert with_gateway_key(ROW, {"CLAUDE_CODE_USE_FOUNDRY": "0", FOUNDRY_KEY: "k"}) is ROW
 
 
 @pytest.mark.parametrize("address", ["https://gate.example", "https://gate.example/v1/"])
 def test_another_address_gets_the_headers_that_its_gateway_wants(address: str) -> None:
     environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
 
-    assert retargeted(None, environ) == CustomProvider(
+    assert with_gateway_url(None, environ) == CustomProvider(
         id="anthropic", base_url="https://gate.example", headers=PARSED
     )
 
 
 @pytest.mark.parametrize("address", ["https://api.anthropic.com", "https://eu.anthropic.com/v1"])
-def test_anthropic_itself_is_told_nothing_of_gateways(address: str) -> None:
+def test_anthropic_itself_gets_no_gateway_headers(address: str) -> None:
     environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
 
-    changed = retargeted(None, environ)
+    changed = with_gateway_url(None, environ)
 
     assert changed is not None
     assert (changed.base_url, changed.headers) == (address.removesuffix("/v1"), {})
@@ -48,8 +48,8 @@ def test_foundry_has_its_own_address_and_key(on: str) -> None:
     }
 
     assert uses_foundry(environ)
-    assert keyed(ROW, environ).token_variables == (FOUNDRY_KEY, "ANTHROPIC_AUTH_TOKEN")
-    assert retargeted(None, environ) == CustomProvider(
+    assert with_gateway_key(ROW, environ).token_variables == (FOUNDRY_KEY, "ANTHROPIC_AUTH_TOKEN")
+    assert with_gateway_url(None, environ) == CustomProvider(
         id="anthropic",
         base_url="https://foundry.example/anthropic",
         headers={"X-Team": "blue"},
@@ -65,7 +65,7 @@ def test_what_models_json_says_counts_more() -> None:
         "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue, X-More: 1",
     }
 
-    assert retargeted(own, environ) == CustomProvider(
+    assert with_gateway_url(own, environ) == CustomProvider(
         id="anthropic",
         base_url="https://mine.example",
         headers={"X-Team": "red", "X-More": "1"},

@@ -10,7 +10,7 @@ from pi.ai.auth.login_settings import (
     NO_CLIENTS,
     LoginSettings,
     login_settings,
-    with_named_hosts,
+    with_host_overrides,
 )
 from pi.ai.errors import BadRequest
 from pi.ai.provider import Provider
@@ -56,12 +56,12 @@ def test_a_variable_names_the_host_of_a_login_unless_the_setting_does() -> None:
     kimi = next(row for row in BUILT_IN if row.id == "kimi-coding")
     environ = {"KIMI_OAUTH_HOST": "no.example", "KIMI_CODE_OAUTH_HOST": "login.example/"}
 
-    named = login_settings(kimi, with_named_hosts({}, environ))
-    set_too = with_named_hosts({"kimi-coding": {"tokenUrl": "https://mine.example"}}, environ)
+    named = login_settings(kimi, with_host_overrides({}, environ))
+    set_too = with_host_overrides({"kimi-coding": {"tokenUrl": "https://mine.example"}}, environ)
 
     assert (named.device_url, named.token_url) == (
         "https://login.example/api/oauth/device_authorization",
         "https://login.example/api/oauth/token",
     )
     assert login_settings(kimi, set_too).token_url == "https://mine.example"
-    assert with_named_hosts(NO_CLIENTS, {}) is NO_CLIENTS
+    assert with_host_overrides(NO_CLIENTS, {}) is NO_CLIENTS

@@ -140,7 +140,7 @@ async def test_an_expired_token_is_refreshed(
         assert (first[0], second[0]) == ("ya29.one", "ya29.two")
 
 
-@pytest.mark.trap(68)
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_a_login_made_meanwhile_is_seen(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
@@ -176,7 +176,7 @@ async def test_a_workload_of_another_cloud_exchanges_its_own_token(
         assert b"subject_token=their-token" in requests[0]
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 async def test_refused_credentials_say_what_to_do(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginChoice, LoginInfo, LoginProgress, LoginPrompt
 
 
 def test_notices_and_prompts_have_the_names_of_the_contract() -> None:
     notices = (
-        Info(message="m"),
+        LoginInfo(message="m"),
         AuthUrl(url="u", instructions="i"),
         DeviceCode(user_code="c", url="u", expires_in=9),
-        Progress(message="m"),
+        LoginProgress(message="m"),
     )
-    prompt = Prompt(kind="select", message="m", choices=(Choice(id="a", label="A"),))
+    prompt = LoginPrompt(kind="select", message="m", choices=(LoginChoice(id="a", label="A"),))
 
     assert [msgspec.to_builtins(notice)["kind"] for notice in notices] == [
         "info",

@@ -14,7 +14,7 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.login import Login, load_login
 from pi.ai.auth.login_settings import login_settings
-from pi.ai.auth.refresh import fresh
+from pi.ai.auth.refresh import refresh_if_expiring
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
@@ -51,7 +51,7 @@ class Desk:
         limit: float = 5.0,
         login: Login | None = None,
     ) -> OAuthCredential:
-        return await fresh(
+        return await refresh_if_expiring(
             PROVIDER,
             seen,
             login=login or load_login(PROVIDER),
@@ -87,7 +87,7 @@ def expiring(minutes: float) -> OAuthCredential:
     ("minutes", "min_expiry", "renewed"),
     [(5, 0, False), (4.9, 0, True), (30, 1800, False), (29, 1800, True), (5, 60, False)],
 )
-async def test_a_login_is_renewed_five_minutes_or_the_wanted_time_before_its_end(
+async def test_a_login_is_renewed_five_minutes_or_the_minimum_time_before_its_end(
     desk: Desk, minutes: float, min_expiry: float, renewed: bool
 ) -> None:
     old = expiring(minutes)
@@ -97,7 +97,7 @@ async def test_a_login_is_renewed_five_minutes_or_the_wanted_time_before_its_end
     assert await desk.storage.get("xai") == (NEW if renewed else old)
 
 
-@pytest.mark.trap(64)
+@pytest.mark.behaviour("refresh-is-single-flight")
 async def test_tasks_share_one_refresh(desk: Desk) -> None:
     results = await asyncio.gather(*(desk.fresh() for _ in range(8)))
 
@@ -106,7 +106,7 @@ async def test_tasks_share_one_refresh(desk: Desk) -> None:
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.trap(64)
+@pytest.mark.behaviour("refresh-is-single-flight")
 async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path) -> None:
     others = [Desk(desk.server, AuthStorage(auth_json), desk.http, desk.clock) for _ in range(3)]
 
@@ -116,8 +116,8 @@ async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path)
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.trap(64)
-async def test_what_somebody_else_has_renewed_is_taken_even_if_it_will_not_live_long(
+@pytest.mark.behaviour("refresh-is-single-flight")
+async def test_a_credential_renewed_by_another_process_is_used_even_if_it_expires_soon(
     desk: Desk,
 ) -> None:
     theirs = expiring(2)
@@ -152,7 +152,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.slow
-@pytest.mark.trap(64)
+@pytest.mark.behaviour("refresh-is-single-flight")
 async def test_eight_processes_refresh_once(desk: Desk, auth_json: Path) -> None:
     command = [sys.executable, "-c", RACER, str(auth_json), desk.server.url("/token")]
     pipe = asyncio.subprocess.PIPE
@@ -178,7 +178,7 @@ async def test_eight_processes_refresh_once(desk: Desk, auth_json: Path) -> None
     assert (stored.access, stored.refresh, stored.extra) == ("access-1", "refresh-1", {"kept": 1})
 
 
-@pytest.mark.trap(65)
+@pytest.mark.behaviour("stalled-refresh-releases-its-lock")
 async def test_a_stalled_refresh_gives_up_its_lock(desk: Desk, auth_json: Path) -> None:
     desk.server.stalled = asyncio.Event()
 
@@ -191,7 +191,7 @@ async def test_a_stalled_refresh_gives_up_its_lock(desk: Desk, auth_json: Path) 
     assert await desk.fresh() == NEW
 
 
-@pytest.mark.trap(65)
+@pytest.mark.behaviour("stalled-refresh-releases-its-lock")
 async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Path) -> None:
     desk.server.stalled = asyncio.Event()
     waiting = asyncio.create_task(desk.fresh())
@@ -208,8 +208,8 @@ async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Pat
         assert await desk.storage.get("xai") == EXPIRED
 
 
-@pytest.mark.trap(65)
-async def test_who_is_cancelled_while_it_waits_for_the_lock_asks_nobody(
+@pytest.mark.behaviour("stalled-refresh-releases-its-lock")
+async def test_a_task_cancelled_while_waiting_for_the_lock_sends_no_request(
     desk: Desk, auth_json: Path
 ) -> None:
     async with DirectoryLock(auth_json):
@@ -223,14 +223,14 @@ async def test_who_is_cancelled_while_it_waits_for_the_lock_asks_nobody(
     assert await desk.storage.get("xai") == EXPIRED
 
 
-@pytest.mark.trap(67)
+@pytest.mark.behaviour("refreshed-token-by-identity")
 async def test_a_login_made_during_the_refresh_is_not_overwritten(
     desk: Desk, auth_json: Path
 ) -> None:
     theirs = OAuthCredential(access="theirs", refresh="r", expires=NOW + 60 * MINUTE)
 
     async def refresh(*_: object) -> OAuthCredential:
-        # Somebody who does not know our lock, or to whom it looked abandoned.
+        # Another program that ignores our lock, or considers it stale.
         Path(f"{auth_json}.lock").rmdir()
         await AuthStorage(auth_json).set("xai", theirs)
         return NEW
@@ -248,7 +248,7 @@ async def test_a_lost_lock_does_not_lose_the_new_tokens(desk: Desk, auth_json: P
     assert await desk.storage.get("xai") == NEW
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(desk: Desk) -> None:
     desk.server.refresh_tokens.clear()
 
@@ -263,7 +263,7 @@ async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(desk: Desk
     assert await desk.storage.get("xai") == EXPIRED
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize("trouble", [Reply(403), Reply(429), Reply(502, "<html></html>")])
 async def test_a_bad_day_is_retryable_and_a_login_that_still_lives_goes_on(
     desk: Desk, trouble: Reply
@@ -291,8 +291,8 @@ async def test_a_failure_is_shared_by_all_who_wait(desk: Desk) -> None:
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.trap(69)
-async def test_a_lock_that_stays_taken_is_told_as_such_after_a_minute(
+@pytest.mark.behaviour("lock-contention-waits")
+async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
     desk: Desk, auth_json: Path
 ) -> None:
     patience = FakeClock()
@@ -319,7 +319,7 @@ async def test_a_logout_meanwhile_ends_the_refresh(
     assert desk.server.visits == []
 
 
-@pytest.mark.trap(74)
+@pytest.mark.behaviour("refresh-is-silent")
 async def test_nothing_is_printed(
     desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pi.ai.auth.credentials import NEVER, ApiKeyCredential, OAuthCredential
-from pi.ai.auth.resolve import Resolved, fill_in, is_configured, resolve
+from pi.ai.auth.resolve import ResolvedCredential, fill_placeholders, is_configured, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed, BadRequest, ProviderUnavailable
 from pi.ai.http.client import HttpClient
@@ -55,7 +55,7 @@ class Asking:
 
     async def __call__(
         self, provider: Provider = P, environ: dict[str, str] | None = None, **more: Any
-    ) -> Resolved | None:
+    ) -> ResolvedCredential | None:
         return await resolve(
             provider,
             storage=self.storage,
@@ -79,7 +79,7 @@ def asking(storage: AuthStorage, http: HttpClient) -> Asking:
 # Precedence
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_the_order_is_given_stored_configured_environment(asking: Asking) -> None:
     environ = {"P_API_KEY": "from-environment", "OPENAI_API_KEY": "unrelated"}
     where = asking.storage.where
@@ -93,10 +93,10 @@ async def test_the_order_is_given_stored_configured_environment(asking: Asking) 
 
     assert found == [
         None,
-        Resolved(access=key("from-environment"), source="P_API_KEY"),
-        Resolved(access=key("from-models"), source="models.json"),
-        Resolved(access=key("from-store"), source=where),
-        Resolved(access=key("given"), source="--api-key"),
+        ResolvedCredential(access=key("from-environment"), source="P_API_KEY"),
+        ResolvedCredential(access=key("from-models"), source="models.json"),
+        ResolvedCredential(access=key("from-store"), source=where),
+        ResolvedCredential(access=key("given"), source="--api-key"),
     ]
 
 
@@ -106,22 +106,22 @@ async def test_tokens_of_the_environment_come_before_keys_and_take_headers_along
     environ = {"P_API_KEY": "k", "P_OTHER_KEY": "o", "P_AUTH_TOKEN": "t"}
     clients = {"anthropic": {"requestHeaders": {"X-App": "mine"}}}
 
-    assert await asking(environ=environ, clients=clients) == Resolved(
+    assert await asking(environ=environ, clients=clients) == ResolvedCredential(
         access=Access(api_key="t", headers={"X-App": "mine"}, kind="oauth"), source="P_AUTH_TOKEN"
     )
-    assert await asking(environ={**environ, "P_AUTH_TOKEN": "", "P_API_KEY": ""}) == Resolved(
-        access=key("o"), source="P_OTHER_KEY"
-    )
+    assert await asking(
+        environ={**environ, "P_AUTH_TOKEN": "", "P_API_KEY": ""}
+    ) == ResolvedCredential(access=key("o"), source="P_OTHER_KEY")
 
 
-@pytest.mark.trap(73)
+@pytest.mark.behaviour("subscription-before-key")
 async def test_a_subscription_comes_before_keys_and_says_that_it_pays(asking: Asking) -> None:
     environ = {"P_API_KEY": "pay-as-you-go"}
     await asking.storage.set("anthropic", LOGIN)
 
     found = await asking(environ=environ, configured_key="pay-as-you-go")
 
-    assert found == Resolved(
+    assert found == ResolvedCredential(
         access=Access(api_key="tok", kind="oauth"),
         source=asking.storage.where,
         subscription=True,
@@ -142,7 +142,9 @@ async def test_variables_of_the_entry_beat_those_of_the_process(asking: Asking) 
 
     found = await asking(environ={"NAME": "of the process"})
 
-    assert found == Resolved(access=key("own", env=entry.env), source=asking.storage.where)
+    assert found == ResolvedCredential(
+        access=key("own", env=entry.env), source=asking.storage.where
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a command for a POSIX shell")
@@ -169,7 +171,7 @@ async def test_a_key_without_a_value_is_an_error_and_the_environment_stays_untou
     configured = "$UNSET" if place == "models.json" else None
     if place == "store":
         await asking.storage.set("anthropic", ApiKeyCredential(key="$UNSET"))
-    environ = {"P_API_KEY": "somebody else's money"}
+    environ = {"P_API_KEY": "the key of another account"}
 
     with pytest.raises(
         AuthenticationFailed, match=r"key for Anthropic in .*\.json has no value: UNSET is not set"
@@ -182,7 +184,7 @@ async def test_a_key_without_a_value_is_an_error_and_the_environment_stays_untou
 # Logins
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize(
     ("trouble", "kind"),
     [
@@ -248,7 +250,9 @@ async def test_a_damaged_store_is_an_error_unless_a_key_is_given(
     with pytest.raises(AuthenticationFailed, match=r"auth\.json is not a JSON object") as caught:
         await asking(environ=environ)
     assert "Repair it by hand" in caught.value.hint
-    assert await asking(explicit_key="given") == Resolved(access=key("given"), source="--api-key")
+    assert await asking(explicit_key="given") == ResolvedCredential(
+        access=key("given"), source="--api-key"
+    )
     assert [asking.configured(environ=environ), asking.configured()] == [True, False]
 
 
@@ -271,7 +275,7 @@ async def test_a_store_that_cannot_be_written_is_an_error_of_the_refresh(
 async def test_needed_variables_fill_the_address_and_go_along(asking: Asking) -> None:
     environ = {"GW_KEY": "k", "ACCOUNT": "acme", "location": "not asked for"}
 
-    assert await asking(GATEWAY, environ) == Resolved(
+    assert await asking(GATEWAY, environ) == ResolvedCredential(
         access=key(
             "k",
             env={"ACCOUNT": "acme"},
@@ -293,13 +297,13 @@ async def test_a_missing_variable_is_named_once_there_is_a_key(asking: Asking) -
 
 
 def test_an_address_is_filled_in_where_names_are_known() -> None:
-    assert fill_in("https://{A}/{B}/{A}", {"A": "1", "C": "2"}) == "https://1/{B}/1"
+    assert fill_placeholders("https://{A}/{B}/{A}", {"A": "1", "C": "2"}) == "https://1/{B}/1"
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: Asking) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
-    ambient = Resolved(access=Access(kind="ambient"), source="AWS credentials")
+    ambient = ResolvedCredential(access=Access(kind="ambient"), source="AWS credentials")
     assert await asking(CLOUD) is None
     assert await asking(CLOUD, {"AWS_REGION": "eu-west-1"}) is None
     assert await asking(CLOUD, {"AWS_PROFILE": "ambient"}) == ambient
@@ -320,10 +324,10 @@ async def test_an_entry_that_names_only_a_region_goes_with_a_token_or_the_chain(
     own = {"AWS_REGION": "eu-west-1"}
     await asking.storage.set("cloud", ApiKeyCredential(env=own))
 
-    assert await asking(CLOUD, {"CLOUD_TOKEN": "t"}) == Resolved(
+    assert await asking(CLOUD, {"CLOUD_TOKEN": "t"}) == ResolvedCredential(
         access=Access(api_key="t", env=own, kind="oauth"), source="CLOUD_TOKEN"
     )
-    assert await asking(CLOUD) == Resolved(
+    assert await asking(CLOUD) == ResolvedCredential(
         access=Access(env=own, kind="ambient"), source="AWS credentials"
     )
 
@@ -331,15 +335,17 @@ async def test_an_entry_that_names_only_a_region_goes_with_a_token_or_the_chain(
 async def test_a_server_of_this_machine_needs_no_key_but_takes_one(asking: Asking) -> None:
     found = await asking(LOCAL)
 
-    assert found == Resolved(access=Access(kind="none"), source="")
-    assert await asking(LOCAL, {"LOCAL_KEY": "k"}) == Resolved(access=key("k"), source="LOCAL_KEY")
+    assert found == ResolvedCredential(access=Access(kind="none"), source="")
+    assert await asking(LOCAL, {"LOCAL_KEY": "k"}) == ResolvedCredential(
+        access=key("k"), source="LOCAL_KEY"
+    )
     assert asking.configured(LOCAL)
 
 
 # Listing models
 
 
-async def test_is_configured_knows_without_asking_anybody(asking: Asking) -> None:
+async def test_is_configured_sends_no_request_and_runs_no_command(asking: Asking) -> None:
     answers = [
         asking.configured(),
         asking.configured(environ={"P_API_KEY": "k"}),

@@ -2,37 +2,37 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.resolve import Resolved, unused_sources
+from pi.ai.auth.resolve import ResolvedCredential, unused_sources
 from pi.ai.provider import Provider
 from pi.ai.request import Access
 
 P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables=("P_TOKEN",))
 
 
-@pytest.mark.trap(73)
+@pytest.mark.behaviour("subscription-before-key")
 @pytest.mark.parametrize(
     ("resolved", "sentence"),
     [
-        (Resolved(access=Access(), source=""), "No key is needed."),
+        (ResolvedCredential(access=Access(), source=""), "No key is needed."),
         (
-            Resolved(access=Access(kind="api_key"), source="P_KEY"),
+            ResolvedCredential(access=Access(kind="api_key"), source="P_KEY"),
             "Requests are paid through the key from P_KEY.",
         ),
         (
-            Resolved(access=Access(kind="ambient"), source="AWS credentials"),
+            ResolvedCredential(access=Access(kind="ambient"), source="AWS credentials"),
             "Requests are paid through your AWS credentials.",
         ),
         (
-            Resolved(access=Access(kind="oauth"), source="x", subscription=True),
+            ResolvedCredential(access=Access(kind="oauth"), source="x", subscription=True),
             "Requests are paid through the subscription you are logged in to.",
         ),
         (
-            Resolved(access=Access(kind="oauth"), source="auth.json", unused=("A", "B")),
+            ResolvedCredential(access=Access(kind="oauth"), source="auth.json", unused=("A", "B")),
             "Requests are paid through the key from auth.json. Not used: A, B.",
         ),
     ],
 )
-def test_the_person_is_told_who_pays(resolved: Resolved, sentence: str) -> None:
+def test_the_user_sees_who_is_billed(resolved: ResolvedCredential, sentence: str) -> None:
     assert resolved.who_pays() == sentence
 
 

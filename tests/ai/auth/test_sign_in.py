@@ -44,7 +44,7 @@ async def log_in(
     )
 
 
-@pytest.mark.trap(70, 73)
+@pytest.mark.behaviour("saved-means-written", "subscription-before-key")
 async def test_saved_is_said_after_it_is_saved_with_who_pays(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
@@ -60,14 +60,14 @@ async def test_saved_is_said_after_it_is_saved_with_who_pays(
     credential = await log_in(ui, storage, server, http, {"ANTHROPIC_API_KEY": "k"})
 
     assert await storage.get("anthropic") == credential
-    assert ui.told == [
+    assert ui.shown == [
         UNKNOWN,
         f"Saved in {storage.where}. It replaces the API key that was stored. Requests are paid "
         "through the subscription you are logged in to. Not used: ANTHROPIC_API_KEY.",
     ]
 
 
-@pytest.mark.trap(70)
+@pytest.mark.behaviour("saved-means-written")
 async def test_a_login_that_fails_saves_nothing_and_says_nothing(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
@@ -77,12 +77,12 @@ async def test_a_login_that_fails_saves_nothing_and_says_nothing(
     with pytest.raises(GrantRefused):
         await log_in(ui, storage, server, http)
 
-    assert ui.told == [UNKNOWN]
+    assert ui.shown == [UNKNOWN]
     assert await storage.list() == {}
 
 
-@pytest.mark.trap(69)
-async def test_a_damaged_store_is_set_aside_before_the_login_if_the_person_wants_it(
+@pytest.mark.behaviour("lock-contention-waits")
+async def test_a_damaged_store_is_set_aside_before_the_login_if_the_user_agrees(
     storage: AuthStorage, auth_json: Path, server: AuthorizationServer, http: HttpClient
 ) -> None:
     auth_json.parent.mkdir()
@@ -97,7 +97,7 @@ async def test_a_damaged_store_is_set_aside_before_the_login_if_the_person_wants
     credential = await log_in(ui, storage, server, http)
 
     (aside,) = auth_json.parent.glob("auth.json.damaged-*")
-    assert ui.told[0] == f"The old credentials are now in {aside}."
+    assert ui.shown[0] == f"The old credentials are now in {aside}."
     assert aside.read_text() == "{"
     assert await storage.list() == {"anthropic": credential}
 
@@ -116,7 +116,7 @@ async def test_a_typed_key_is_stored_as_it_is_with_its_variables(storage: AuthSt
         ("text", "ACCOUNT:"),
         ("text", "REGION:"),
     ]
-    assert ui.told == [f"Saved in {storage.where}. It replaces the login that was stored."]
+    assert ui.shown == [f"Saved in {storage.where}. It replaces the login that was stored."]
 
 
 async def test_no_key_is_no_login(storage: AuthStorage) -> None:

@@ -51,7 +51,7 @@ async def test_a_credential_can_be_modified_or_removed_in_one_step(
     assert await any_storage.get("p") is None
 
 
-@pytest.mark.trap(67)
+@pytest.mark.behaviour("refreshed-token-by-identity")
 async def test_only_the_touched_entry_changes(storage: AuthStorage, auth_json: Path) -> None:
     before: dict[str, dict[str, object]] = {
         "z": {"type": "future", "x": [1, {"y": None}]},
@@ -91,7 +91,7 @@ async def test_entries_of_an_unknown_kind_are_left_out_of_the_list_and_named_whe
         await storage.get("p")
 
 
-@pytest.mark.trap(68)
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_a_login_made_by_another_process_is_seen(
     storage: AuthStorage, auth_json: Path
 ) -> None:
@@ -110,7 +110,7 @@ asyncio.run(AuthStorage(pathlib.Path(sys.argv[1])).set("p", ApiKeyCredential(key
     assert await storage.list() == {"q": LOGIN, "p": KEY}
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 async def test_a_file_that_is_being_written_is_waited_for(
     storage: AuthStorage, auth_json: Path
 ) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.storage import StoreFile, StoreMemory
+from pi.ai.auth.storage import CredentialFile, CredentialMemory
 from pi.base.clock import SystemClock
-from pi.base.files import DirectoryLock, FileProblem, LockedByAnother
+from pi.base.files import DirectoryLock, FileAccessError, FileLocked
 from pi.testing import FakeClock
 from tests.files import mode_of
 
@@ -17,18 +17,18 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
 
 
 @pytest.fixture
-def file(auth_json: Path) -> StoreFile:
-    return StoreFile(auth_json, clock=SystemClock())
+def file(auth_json: Path) -> CredentialFile:
+    return CredentialFile(auth_json, clock=SystemClock())
 
 
-async def write(file: StoreFile, entries: dict[str, object]) -> None:
-    async with file.turn() as turn:
+async def write(file: CredentialFile, entries: dict[str, object]) -> None:
+    async with file.lock() as turn:
         await turn.write(entries)
 
 
 @posix
 async def test_file_and_new_directory_are_for_the_owner_alone(
-    file: StoreFile, auth_json: Path
+    file: CredentialFile, auth_json: Path
 ) -> None:
     await write(file, {})
 
@@ -37,7 +37,7 @@ async def test_file_and_new_directory_are_for_the_owner_alone(
 
 @posix
 async def test_a_file_that_others_could_read_is_closed_when_it_is_written(
-    file: StoreFile, auth_json: Path
+    file: CredentialFile, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()
     auth_json.write_text("{}")
@@ -48,7 +48,9 @@ async def test_a_file_that_others_could_read_is_closed_when_it_is_written(
     assert mode_of(auth_json) == 0o600
 
 
-async def test_it_is_written_as_the_original_writes_it(file: StoreFile, auth_json: Path) -> None:
+async def test_it_is_written_as_the_original_writes_it(
+    file: CredentialFile, auth_json: Path
+) -> None:
     await write(file, {})
     assert auth_json.read_bytes() == b"{}"
 
@@ -69,35 +71,37 @@ async def test_it_is_written_as_the_original_writes_it(file: StoreFile, auth_jso
     )
 
 
-def test_what_is_not_there_reads_as_empty(file: StoreFile) -> None:
+def test_what_is_not_there_reads_as_empty(file: CredentialFile) -> None:
     assert file.read() == {}
 
 
 DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 @pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}', DEEP])
 async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
     auth_json: Path, content: bytes
 ) -> None:
     auth_json.parent.mkdir()
     auth_json.write_bytes(content)
-    file = StoreFile(auth_json, clock=FakeClock(now_ms=5))
+    file = CredentialFile(auth_json, clock=FakeClock(now_ms=5))
 
     with pytest.raises(StoreDamaged, match=r"auth\.json is not a JSON object: .+\."):
         file.read()
     assert auth_json.read_bytes() == content
 
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         new = turn.set_aside()
     assert new == f"{auth_json}.damaged-5"
     assert Path(new).read_bytes() == content
     assert file.read() == {}
 
 
-@pytest.mark.trap(69)
-async def test_a_turn_waits_for_the_one_who_has_the_lock(file: StoreFile, auth_json: Path) -> None:
+@pytest.mark.behaviour("lock-contention-waits")
+async def test_a_turn_waits_for_the_one_who_has_the_lock(
+    file: CredentialFile, auth_json: Path
+) -> None:
     auth_json.parent.mkdir()
     async with DirectoryLock(auth_json):
         waiting = asyncio.create_task(write(file, {"a": 1}))
@@ -109,19 +113,19 @@ async def test_a_turn_waits_for_the_one_who_has_the_lock(file: StoreFile, auth_j
     assert file.read() == {"a": 1}
 
 
-async def test_who_has_lost_the_lock_writes_nothing(file: StoreFile, auth_json: Path) -> None:
+async def test_who_has_lost_the_lock_writes_nothing(file: CredentialFile, auth_json: Path) -> None:
     await write(file, {"a": 1})
 
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         Path(f"{auth_json}.lock").rmdir()
-        with pytest.raises(LockedByAnother):
+        with pytest.raises(FileLocked):
             await turn.write({})
 
     assert file.read() == {"a": 1}
 
 
 async def test_cancelling_a_write_leaves_it_done_or_undone_and_the_lock_free(
-    file: StoreFile, auth_json: Path
+    file: CredentialFile, auth_json: Path
 ) -> None:
     await write(file, {"a": 1})
 
@@ -136,8 +140,8 @@ async def test_cancelling_a_write_leaves_it_done_or_undone_and_the_lock_free(
 
 
 async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
-    memory = StoreMemory()
-    async with memory.turn() as turn:
+    memory = CredentialMemory()
+    async with memory.lock() as turn:
         await turn.write({"a": {"b": 1}})
 
     memory.read()["a"]["b"] = 2
@@ -147,7 +151,7 @@ async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
     assert memory.read() == {}
 
 
-async def test_a_file_that_cannot_be_moved_is_named(file: StoreFile) -> None:
-    async with file.turn() as turn:
-        with pytest.raises(FileProblem, match=r"Cannot move .*auth\.json: No such file"):
+async def test_a_file_that_cannot_be_moved_is_named(file: CredentialFile) -> None:
+    async with file.lock() as turn:
+        with pytest.raises(FileAccessError, match=r"Cannot move .*auth\.json: No such file"):
             turn.set_aside()

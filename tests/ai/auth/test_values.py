@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.auth.config_values import (
-    MOST_USED,
-    RememberedCommands,
+    MAX_REMEMBERED,
+    CommandCache,
     escape,
     expand,
     may_expand,
     remember_used,
+    unresolved_reason,
     used_secrets,
-    why_not,
 )
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX shell")
@@ -25,7 +25,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX
 ENVIRON = {"KEY": "secret", "_B2": "b", "EMPTY": "", "PATH": os.defpath}
 
 
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -56,8 +56,8 @@ def test_an_escaped_key_is_read_as_it_was_typed(literal: str) -> None:
 
 
 @posix
-@pytest.mark.trap(42)
-async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path: Path) -> None:
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
+async def test_the_value_of_a_command_is_its_output_or_none_if_it_fails(tmp_path: Path) -> None:
     commands = {
         "!echo ' key '; echo noise >&2": "key",
         '!printf %s "$KEY"': "secret",
@@ -75,7 +75,7 @@ async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path
 
 
 @posix
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: Path) -> None:
     with (tmp_path / "open").open("w") as file:
         os.set_inheritable(file.fileno(), True)
@@ -90,7 +90,7 @@ async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: 
 
 @posix
 async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: Path) -> None:
-    remembered = RememberedCommands()
+    remembered = CommandCache()
     count = "echo x >> runs; test -e ready && wc -l < runs"
 
     async def value() -> str | None:
@@ -106,7 +106,7 @@ async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: P
 
 @posix
 async def test_a_remembered_command_runs_again_for_other_variables() -> None:
-    remembered = RememberedCommands()
+    remembered = CommandCache()
 
     values = [
         await expand("!echo $KEY", environ=ENVIRON | {"KEY": key}, remembered=remembered)
@@ -120,24 +120,24 @@ async def test_a_command_that_cannot_be_started_gives_nothing(tmp_path: Path) ->
     assert await expand("!echo x", environ=ENVIRON, cwd=tmp_path / "missing") is None
 
 
-def test_why_there_is_no_value_is_told_without_the_value() -> None:
-    assert why_not("$A-${KEY}", ENVIRON) == "A is not set"
-    assert why_not("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
-    assert why_not("", ENVIRON) == "it is empty"
-    assert why_not("!secret-command", ENVIRON) == (
+def test_the_reason_of_a_missing_value_does_not_contain_the_value() -> None:
+    assert unresolved_reason("$A-${KEY}", ENVIRON) == "A is not set"
+    assert unresolved_reason("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
+    assert unresolved_reason("", ENVIRON) == "it is empty"
+    assert unresolved_reason("!secret-command", ENVIRON) == (
         "its command failed or printed nothing: run it in a terminal to see why"
     )
 
 
 def test_the_secrets_that_were_used_are_remembered_up_to_a_number() -> None:
-    for number in range(MOST_USED + 1):
+    for number in range(MAX_REMEMBERED + 1):
         remember_used(f"secret {number}")
     remember_used("secret 1")
     remember_used("")
     remember_used(None)
 
     used = used_secrets()
-    assert len(used) == MOST_USED
+    assert len(used) == MAX_REMEMBERED
     assert (used[0], used[-1]) == ("secret 2", "secret 1")
 
 

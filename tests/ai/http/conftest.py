@@ -47,5 +47,5 @@ async def tls_client(authority_file: Path) -> AsyncIterator[HttpClient]:
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port of the loopback that nobody listens on."""
+    """A loopback port without a listener."""
     return free_port()

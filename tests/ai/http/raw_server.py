@@ -1,4 +1,4 @@
-"""A server that says exactly what a test tells it to, byte for byte."""
+"""A server that sends exactly the bytes of a test."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def nginx_before(backend: str, directory: Path, tls: Sequence[Path | str] = ()) 
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
+    """A loopback port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port

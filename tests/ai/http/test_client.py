@@ -128,7 +128,7 @@ async def test_a_proxy_that_wants_a_password_for_a_plain_request_is_an_error() -
             await client.request(HttpRequest(url="http://far.example/"))
 
     assert str(caught.value) == (
-        f"The proxy 127.0.0.1:{proxy.port} wants a user name and a password "
+        f"The proxy 127.0.0.1:{proxy.port} requires a user name and a password "
         "to connect to far.example:80."
     )
 

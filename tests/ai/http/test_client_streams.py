@@ -12,7 +12,7 @@ from pi.ai.http.request import HttpRequest
 from tests.ai.http.raw_server import Peer, answering, chunked, ok, raw_server
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 async def test_leaving_a_stream_early_ends_at_once_while_the_server_keeps_it_open(
     client: HttpClient,
 ) -> None:

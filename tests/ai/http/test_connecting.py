@@ -164,7 +164,7 @@ async def test_a_certificate_for_another_name_is_refused(
             await tls_client.request(HttpRequest(url=server.url))
 
 
-async def test_the_server_is_told_which_name_we_want(
+async def test_the_server_gets_the_host_name_by_sni(
     tls_client: HttpClient, server_tls: ssl.SSLContext, authority: trustme.CA
 ) -> None:
     names: list[str | None] = []
@@ -318,7 +318,7 @@ async def test_https_goes_through_a_tunnel_of_the_proxy(
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        (b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno", ProxyFailed, "wants a user name"),
+        (b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno", ProxyFailed, "requires a user name"),
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", ProxyFailed, "refuses to connect"),
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", ConnectFailed, "cannot reach far.example:443"),
         (b"", ConnectionLost, "did not answer"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pi.ai.http.connect import dial
+from pi.ai.http.connect import open_socket
 
 
 def resolve_to(*ports: int) -> None:
@@ -42,7 +42,7 @@ def overrun() -> Iterator[int]:
 async def test_a_literal_address_is_not_looked_up(listening: int) -> None:
     resolve_to()
 
-    with await dial("127.0.0.1", listening) as connected:
+    with await open_socket("127.0.0.1", listening) as connected:
         assert connected.getpeername() == ("127.0.0.1", listening)
 
 
@@ -52,7 +52,7 @@ async def test_an_address_that_refuses_is_followed_by_the_next_at_once(
     resolve_to(closed_port, closed_port, listening)
     started = asyncio.get_running_loop().time()
 
-    with await dial("some.example", 1) as connected:
+    with await open_socket("some.example", 1) as connected:
         assert connected.getpeername()[1] == listening
 
     assert asyncio.get_running_loop().time() - started < 0.4  # not even twice the delay
@@ -63,20 +63,20 @@ async def test_an_address_that_is_silent_is_overtaken_by_the_next(
 ) -> None:
     resolve_to(overrun, listening)
 
-    with await dial("some.example", 1) as connected:
+    with await open_socket("some.example", 1) as connected:
         assert connected.getpeername()[1] == listening
 
 
-async def test_when_all_addresses_refuse_the_reason_is_told(closed_port: int) -> None:
+async def test_when_all_addresses_refuse_the_reason_is_reported(closed_port: int) -> None:
     resolve_to(closed_port, closed_port)
 
     with pytest.raises(ConnectionRefusedError):
-        await dial("some.example", 1)
+        await open_socket("some.example", 1)
 
 
 async def test_cancelling_leaves_no_socket(overrun: int) -> None:
     resolve_to(overrun, overrun)
-    task = asyncio.create_task(dial("some.example", 1))
+    task = asyncio.create_task(open_socket("some.example", 1))
     await asyncio.wait([task], timeout=0.3)
 
     task.cancel()

@@ -10,7 +10,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import Connection
 from pi.ai.http.errors import NO_TIMEOUTS, ConnectionLost, TimedOut, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import Exchange
+from pi.ai.http.response import HttpExchange
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 LARGE = bytes(range(256)) * 40_000
@@ -60,7 +60,7 @@ async def slow(peer: Peer) -> None:
     await peer.gone()
 
 
-@pytest.mark.trap(17)
+@pytest.mark.behaviour("no-timeout-means-none")
 @pytest.mark.parametrize("timeouts", [NO_TIMEOUTS, Timeouts(connect=0, first_byte=0, idle=0)])
 async def test_a_timeout_that_is_off_cuts_nothing(client: HttpClient, timeouts: Timeouts) -> None:
     async with raw_server(slow) as server:
@@ -116,7 +116,9 @@ async def test_a_large_upload_over_tls_arrives_whole(
     assert received == [LARGE]
 
 
-async def test_an_upload_that_nobody_takes_is_cut_by_the_idle_timeout(client: HttpClient) -> None:
+async def test_an_upload_that_the_server_does_not_read_is_cut_by_the_idle_timeout(
+    client: HttpClient,
+) -> None:
     async def script(peer: Peer) -> None:
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
         await asyncio.Event().wait()
@@ -151,10 +153,10 @@ async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: Http
 async def test_an_exchange_on_a_connection_that_has_ended_fails_at_once() -> None:
     ours, theirs = socket.socketpair()
     _, connection = await asyncio.get_running_loop().create_connection(
-        lambda: Connection("somebody", set()), sock=ours
+        lambda: Connection("peer", set()), sock=ours
     )
     theirs.close()
     await connection.closed
 
-    with pytest.raises(ConnectionLost, match="somebody did not answer"):
-        await Exchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(ConnectionLost, match="peer did not answer"):
+        await HttpExchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")

@@ -10,15 +10,15 @@ from tests.ai.http.raw_server import Peer, ok, raw_server
 async def test_only_so_many_connections_rest_for_one_server(client: HttpClient) -> None:
     many = MAX_RESTING_PER_ROUTE + 3
     started, gone = 0, 0
-    everybody, enough = asyncio.Event(), asyncio.Event()
+    all_open, enough = asyncio.Event(), asyncio.Event()
 
     async def script(peer: Peer) -> None:
         nonlocal started, gone
         await peer.request()
         started += 1
         if started == many:
-            everybody.set()
-        await everybody.wait()
+            all_open.set()
+        await all_open.wait()
         await peer.say(ok(b"x"))
         await peer.gone()
         gone += 1

@@ -51,7 +51,7 @@ def guarded_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 async def echo(peer: Peer) -> None:
-    """Answer every request with its own body, and tell whether a proxy passed it on."""
+    """Answer every request with its own body, and report whether a proxy passed it on."""
     proxied = False
     while True:
         head, _, body = (await peer.request()).partition(b"\r\n\r\n")
@@ -113,7 +113,7 @@ async def test_a_proxy_with_a_password_refuses_strangers(
         HttpClient(environ={}, proxy=proxy) as client,
     ):
         for scheme in ("http", "https"):
-            with pytest.raises(ProxyFailed, match="wants a user name and a password"):
+            with pytest.raises(ProxyFailed, match="requires a user name and a password"):
                 await client.request(HttpRequest(url=f"{scheme}://127.0.0.1:{server.port}/"))
 
     assert server.connections == 0

@@ -5,7 +5,7 @@ import pytest
 from pi.ai.http.errors import NO_TIMEOUTS, Timeouts
 
 
-@pytest.mark.trap(17)
+@pytest.mark.behaviour("no-timeout-means-none")
 @pytest.mark.parametrize("off", [None, 0, 0.0, -1])
 def test_none_and_zero_and_less_mean_no_timeout(off: float | None) -> None:
     assert Timeouts(connect=off, first_byte=off, idle=off).limit("idle") is None

@@ -102,7 +102,7 @@ def ssl_error(kind: type[ssl.SSLError], reason: str) -> ssl.SSLError:
     return problem
 
 
-def test_a_damaged_connection_is_told_apart_from_a_wrong_partner() -> None:
+def test_a_damaged_connection_differs_from_an_untrusted_server() -> None:
     damaged = [
         tls_failure("a:1", ssl_error(ssl.SSLError, "DECRYPTION_FAILED_OR_BAD_RECORD_MAC")),
         tls_failure("a:1", ssl_error(ssl.SSLError, "SSLV3_ALERT_BAD_RECORD_MAC")),

@@ -176,13 +176,13 @@ async def test_nothing_is_asked_without_a_key_a_shape_or_a_provider() -> None:
         results = [
             await models.generate(plain, asked),
             await models.generate(replace(plain, api="etch-a-sketch"), asked),
-            await models.generate(replace(plain, provider="nobody"), asked),
+            await models.generate(replace(plain, provider="unknown"), asked),
         ]
 
     assert [result.error_message for result in results] == [
         "No API key for provider: p",
-        'Nobody makes pictures with "p/m".',
-        'Nobody makes pictures with "nobody/m".',
+        'Model "p/m" cannot generate images.',
+        'Model "unknown/m" cannot generate images.',
     ]
     assert server.asked == []
 

@@ -1,4 +1,4 @@
-"""A package index with one wheel: it can stop half-way, and tells what it was asked for."""
+"""A package index with one wheel: it can stop half-way, and records its requests."""
 
 from __future__ import annotations
 

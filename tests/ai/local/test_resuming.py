@@ -7,7 +7,7 @@ import pytest
 
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import BodyTruncated, ConnectFailed
-from pi.ai.local.download import NotServed, PartialFile, complete
+from pi.ai.local.download import DownloadUnavailable, PartialFile, complete
 from tests.ai.http.raw_server import Peer, Script, ok, raw_server
 
 WHOLE = bytes(range(250))
@@ -153,7 +153,7 @@ async def test_a_server_that_is_not_there_is_an_error_and_what_came_stays(tmp_pa
 async def test_a_server_with_another_file_or_none_is_said(
     tmp_path: Path, answer: bytes, reason: str
 ) -> None:
-    with pytest.raises(NotServed) as caught:
+    with pytest.raises(DownloadUnavailable) as caught:
         await Fetched(tmp_path, answer).fetch()
 
     assert caught.value.message == reason
@@ -162,5 +162,5 @@ async def test_a_server_with_another_file_or_none_is_said(
 async def test_a_short_file_without_a_length_ends_after_one_more_try(tmp_path: Path) -> None:
     short = b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE[:9]
 
-    with pytest.raises(NotServed, match="The file ended after 9 of 250 bytes"):
+    with pytest.raises(DownloadUnavailable, match="The file ended after 9 of 250 bytes"):
         await Fetched(tmp_path, short, short).fetch()

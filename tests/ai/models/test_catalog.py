@@ -24,7 +24,7 @@ def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
 
 
 def test_an_unknown_provider_has_no_models() -> None:
-    assert bundled_models("nobody") == ()
+    assert bundled_models("unknown") == ()
 
 
 def test_importing_the_layer_reads_no_catalog_and_loads_no_http_client() -> None:

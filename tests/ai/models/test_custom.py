@@ -98,7 +98,7 @@ def test_a_base_url_alone_retargets_every_model() -> None:
     assert customised(custom, BUNDLED) == (replace(BUNDLED[0], base_url="http://proxy.test"),)
 
 
-@pytest.mark.trap(288)
+@pytest.mark.behaviour("broken-models-config")
 @pytest.mark.parametrize(
     ("providers", "fault"),
     [

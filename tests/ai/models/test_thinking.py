@@ -37,9 +37,9 @@ def test_the_two_highest_levels_must_be_offered_and_the_others_may_be_denied() -
     )
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
-    ("words", "wanted", "given"),
+    ("words", "requested", "given"),
     [
         ({"off": None, "minimal": None, "low": None}, "minimal", "medium"),
         (None, "max", "high"),
@@ -49,9 +49,9 @@ def test_the_two_highest_levels_must_be_offered_and_the_others_may_be_denied() -
     ],
 )
 def test_a_level_the_model_lacks_becomes_the_next_above_or_else_below(
-    words: dict[str, str | None] | None, wanted: ThinkingLevel, given: ThinkingLevel
+    words: dict[str, str | None] | None, requested: ThinkingLevel, given: ThinkingLevel
 ) -> None:
-    assert clamp_level(model(words), wanted) == given
+    assert clamp_level(model(words), requested) == given
 
 
 @pytest.mark.parametrize("level", THINKING_LEVELS)

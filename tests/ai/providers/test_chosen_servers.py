@@ -114,7 +114,7 @@ def test_our_own_socket_is_ours() -> None:
         ("http://127.0.0.1:port", "None"),
     ],
 )
-def test_servers_elsewhere_are_none_of_this_machine(url: str, address: str) -> None:
+def test_remote_servers_are_not_local(url: str, address: str) -> None:
     assert str(address_here(url)) == address
 
 
@@ -164,7 +164,7 @@ async def test_a_file_that_cannot_be_read_holds_no_choices(tmp_path: Path, conte
 @pytest.mark.parametrize(
     ("uid", "sent"), [(os.getuid(), "Bearer k"), (os.getuid() + 1, None)], ids=["ours", "another"]
 )
-async def test_the_key_goes_to_no_server_of_another_user_that_nobody_chose(
+async def test_the_key_goes_to_no_server_of_another_user_that_was_not_chosen(
     tmp_path: Path, uid: int, sent: str | None
 ) -> None:
     async with (

@@ -37,7 +37,7 @@ def facts(model: Model) -> tuple[Any, ...]:
     return model.id, model.context_window, model.max_tokens, model.reasoning, model.sees_images
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 async def test_the_real_context_size_comes_from_the_server() -> None:
     ollama = {
         "/api/tags": {"models": [{"name": "qwen3:8b"}, {"name": ""}, 7]},
@@ -148,9 +148,7 @@ def test_of_several_variables_the_first_that_is_set_says_where_a_server_is() -> 
 
 
 @pytest.mark.parametrize(("said", "window"), [("4096", 4096), ("0", 40960), ("many", 40960)])
-async def test_the_person_may_say_how_large_the_context_of_ollama_is(
-    said: str, window: int
-) -> None:
+async def test_the_user_may_set_the_context_window_of_ollama(said: str, window: int) -> None:
     shown = {"model_info": {"qwen3.context_length": 40960}}
     pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": shown}
     async with site(pages) as server, HttpClient(environ={}) as http:

@@ -26,9 +26,9 @@ WHO = Context(messages=(UserMessage(content="Who are you?"),))
 FRANCE = Context(messages=(UserMessage(content="What is the capital of France?"),))
 
 
-def collection(folder: Path, told: list[str]) -> Models:
+def collection(folder: Path, reports: list[str]) -> Models:
     return Models(
-        [LocalProvider(folder, environ=dict(os.environ), report=told.append)],
+        [LocalProvider(folder, environ=dict(os.environ), report=reports.append)],
         auth=Doors("local"),
         clock=SystemClock(),
         make_services=lambda: Services(
@@ -40,9 +40,9 @@ def collection(folder: Path, told: list[str]) -> Models:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(root: Path) -> None:
-    told: list[str] = []
+    reports: list[str] = []
     async with real_weights(root) as folder:
-        models = collection(folder, told)
+        models = collection(folder, reports)
         try:
             first = await models.complete(SMALL_MODEL, HELLO)
             facts = [await models.complete(SMALL_MODEL, FRANCE) for _ in range(2)]
@@ -56,8 +56,8 @@ async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(r
     assert facts[0].text == facts[1].text
     assert itself.stop_reason == "stop", itself.text  # it repeated one sentence without end
     assert by_path.stop_reason in ("stop", "length", "toolUse"), by_path.error_message
-    assert told[0] == f"Loading {SMALL_MODEL.name}…"
-    assert len(told) == 2
+    assert reports[0] == f"Loading {SMALL_MODEL.name}…"
+    assert len(reports) == 2
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its hints")

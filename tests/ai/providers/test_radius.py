@@ -59,10 +59,10 @@ async def test_what_the_gateway_said_is_known_at_the_next_start(tmp_path: Path) 
     (kept,) = store.read("radius")
 
     again = GatewayProvider(replace(ROW, base_url=kept.base_url), store)
-    elsewhere = GatewayProvider(replace(ROW, base_url="https://radius.example/v1"), store)
+    other = GatewayProvider(replace(ROW, base_url="https://radius.example/v1"), store)
 
     assert again.models() == (kept,)
-    assert elsewhere.models() == ()
+    assert other.models() == ()
 
 
 def test_what_a_person_says_of_a_gateway_counts(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The awkward histories of ``history-transforms``, as their names and all recorded forms tell."""
+"""The awkward histories of ``history-transforms``, by their names and recorded forms."""
 
 from __future__ import annotations
 

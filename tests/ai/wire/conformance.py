@@ -175,7 +175,7 @@ GOOGLE = Wire(
     recorded_as="google-generative-ai",
     streams_arguments=False,
     reports_cache_writes=False,
-    instead={"empty": failing("empty", BadAnswer, retryable=True)},  # trap 59
+    instead={"empty": failing("empty", BadAnswer, retryable=True)},  # gemini-empty-stop-is-retried
     not_offered=NO_REDACTION,
 )
 RESPONSES = Wire(

@@ -121,7 +121,7 @@ async def decode(call: Call, response: MemoryResponse) -> AssistantMessage:
             call, builder, lambda: events.extend(builder.take()), services
         )
         if builder.final is None:
-            raise BadAnswer("The answer ended without saying so.")
+            raise BadAnswer("The response ended without a final event.")
     except ProviderError as error:
         builder.fail(error)
     events += builder.take()
@@ -158,21 +158,21 @@ async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseExcept
     try:
         with time_limit(SECONDS_PER_INPUT):
             await decode(call_of(model, MESSAGES), response)
-    except (Exception, Hang) as problem:
-        return problem
+    except (Exception, Hang) as error:
+        return error
     return None
 
 
 async def smallest(recorded: Recording, body: bytes, problem: BaseException) -> bytes:
     """``body`` without what the problem does not need."""
-    wanted, deadline = signature(problem), time.monotonic() + SHRINKING_SECONDS
+    expected, deadline = signature(problem), time.monotonic() + SHRINKING_SECONDS
     size = max(len(body) // 2, 1)
     while True:
         start = 0
         while start < len(body) and time.monotonic() < deadline:
             shorter = body[:start] + body[start + size :]
             found = await problem_of(recorded, [shorter])
-            if found is not None and signature(found) == wanted:
+            if found is not None and signature(found) == expected:
                 body = shorter
             else:
                 start += size
@@ -240,7 +240,7 @@ async def explain(recorded: Recording, pieces: Sequence[bytes], problem: BaseExc
 
 
 def say(line: str) -> None:
-    """Tell whoever started this."""
+    """Print a line."""
     sys.stdout.write(f"{line}\n")
 
 

@@ -32,14 +32,14 @@ DELTAS: dict[object, Kind] = {TextDelta: Text, ThinkingDelta: Thinking, ToolCall
 
 @dataclass
 class Block:
-    """A block as its events told it."""
+    """A block as its events describe it."""
 
     kind: Kind
     deltas: list[str] = field(default_factory=list)
     end: str | ToolCall | None = None
 
     @property
-    def told(self) -> str:
+    def content(self) -> str:
         """What its deltas add up to."""
         return "".join(self.deltas)
 
@@ -49,7 +49,7 @@ def check_events(events: Sequence[StreamEvent]) -> AssistantMessage:
 
     The rules: ``start`` first, unless all there is is a failure; blocks open in order, get their
     deltas while they are open, and are closed once; one terminal event, at the end; the message is
-    what the events told.
+    what the events contained.
     """
     assert events, "a stream has at least its end"
     *before, last = events
@@ -79,7 +79,7 @@ def _check_event(event: StreamEvent, blocks: list[Block]) -> None:
         case TextEnd() | ThinkingEnd():
             block = _open_block(event, blocks)
             block.end = event.content
-            assert event.content == block.told, f"{event} is not what the deltas told"
+            assert event.content == block.content, f"{event} differs from the deltas"
         case ToolCallEnd():
             _open_block(event, blocks).end = event.tool_call
         case _:
@@ -96,9 +96,9 @@ def _open_block(
     return block
 
 
-def _check_blocks(told: list[Block], message: AssistantMessage) -> None:
-    assert [block.kind for block in told] == [type(block) for block in message.content]
-    for block, final in zip(told, message.content, strict=True):
+def _check_blocks(streamed: list[Block], message: AssistantMessage) -> None:
+    assert [block.kind for block in streamed] == [type(block) for block in message.content]
+    for block, final in zip(streamed, message.content, strict=True):
         assert block.end is not None, f"{final} was never ended"
         match final:
             case Text():
@@ -107,5 +107,5 @@ def _check_blocks(told: list[Block], message: AssistantMessage) -> None:
                 assert final.thinking == block.end
             case ToolCall():
                 assert final == block.end
-                whole = parse_arguments(block.told)
+                whole = parse_arguments(block.content)
                 assert not block.deltas or whole is None or whole == final.arguments

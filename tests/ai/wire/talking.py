@@ -32,7 +32,7 @@ class Talk:
         self.plain = self.model()
 
     def model(self, compat: Json | None = None, **fields: Any) -> Model:
-        """A model that can do everything, except as told."""
+        """A model with all capabilities, except the given ones."""
         return Model(
             **{
                 "id": "m",
@@ -76,7 +76,7 @@ def system(content: str = "", *tools: Tool, **fields: Any) -> SystemMessage:
 
 
 def user(*content: str | Text | Image) -> UserMessage:
-    """What the person says: one text, or blocks."""
+    """A user message: one text, or blocks."""
     if len(content) == 1 and isinstance(content[0], str):
         return UserMessage(content=content[0])
     return UserMessage(content=_blocks(content))

@@ -28,7 +28,12 @@ from tests.ai.wire.exchanges import Outcome, exchange
 from tests.ai.wire.replay_server import Replay, ReplayServer
 
 IMPATIENT = StreamOptions(timeout_ms=50, transport="sse")
-TRAPS = {"cut": 1, "error_in_200": 6, "overflow": 8, "rate_limit": 8}
+BEHAVIOURS = {
+    "cut": pytest.mark.behaviour("stream-without-end-is-an-error"),
+    "error_in_200": pytest.mark.behaviour("error-inside-a-200-stream"),
+    "overflow": pytest.mark.behaviour("rate-limit-is-not-overflow"),
+    "rate_limit": pytest.mark.behaviour("rate-limit-is-not-overflow"),
+}
 
 every_wire = pytest.mark.parametrize("api", WIRES)
 
@@ -38,7 +43,7 @@ def every_case(apis: Iterable[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("api", "name"),
         [
-            pytest.param(api, name, marks=[pytest.mark.trap(TRAPS[name])] if name in TRAPS else [])
+            pytest.param(api, name, marks=[BEHAVIOURS[name]] if name in BEHAVIOURS else [])
             for api in apis
             for name in CASES
             if name not in WIRES[api].not_offered
@@ -172,7 +177,7 @@ async def test_arguments_are_streamed_where_the_protocol_streams_them(api: str) 
 # What a connection does --------------------------------------------------------------------------
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 @every_wire
 async def test_a_finished_answer_does_not_wait_for_the_server_to_hang_up(api: str) -> None:
     outcome = await exchange(api, Replay([recording(api, "text")], then="hold"))
@@ -196,7 +201,7 @@ async def test_a_slow_first_byte_is_waited_for(api: str) -> None:
 
 
 @every_wire
-async def test_a_server_that_never_answers_is_given_up_when_the_caller_says_so(api: str) -> None:
+async def test_a_server_that_never_answers_times_out_as_the_caller_requests(api: str) -> None:
     outcome = await exchange(api, Replay([], then="hold"), options=IMPATIENT)
 
     assert outcome.events == (Failed(reason="error", error=outcome.message),)
@@ -204,7 +209,7 @@ async def test_a_server_that_never_answers_is_given_up_when_the_caller_says_so(a
 
 
 @every_wire
-async def test_a_server_that_falls_silent_is_given_up_when_the_caller_says_so(api: str) -> None:
+async def test_a_server_that_falls_silent_times_out_as_the_caller_requests(api: str) -> None:
     replay = Replay([recording(api, "cut")], then="hold")
 
     outcome = await exchange(api, replay, options=IMPATIENT)

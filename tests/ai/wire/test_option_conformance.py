@@ -99,7 +99,7 @@ async def test_every_form_of_tool_choice_is_said_in_the_words_of_the_wire(api: s
     assert [at(body, path) for body in bodies] == list(words)
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", [ABSENT, UNKNOWN], ids=["absent", "unknown"])
 async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -> None:
@@ -110,7 +110,7 @@ async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -
     assert at(body, path) == unsaid
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", ["auto", "none", ANY, PEEK_IT], ids=str)
 async def test_without_tools_there_is_no_choice(api: str, choice: ToolChoice) -> None:
@@ -137,18 +137,18 @@ STRICT_FLAGS = {
 """The flag that says that a model takes strict tools, on wires that know such."""
 
 
-def wishing(wish: str) -> Tool:
-    """A tool with that wish for strictness."""
+def with_strictness(strictness: str) -> Tool:
+    """A tool with that strictness for strictness."""
     properties = {"path": {"type": "string"}}
     return replace(
         PEEK,
         parameters={"type": "object", "properties": properties, "required": ["path"]},
-        constrained_sampling={"type": "json_schema", "strict": wish},
+        constrained_sampling={"type": "json_schema", "strict": strictness},
     )
 
 
 async def payloads(model: Model, *tools: Tool) -> tuple[list[Json], BadRequest | None]:
-    """What is about to be sent to ``model``, and why nothing is; nobody listens there."""
+    """What is about to be sent to ``model``, and why nothing is; no server listens there."""
     seen: list[Json] = []
 
     async def on_payload(payload: Json, _: Model) -> None:
@@ -173,7 +173,7 @@ def unreachable(api: str, *, strict: bool) -> Model:
 async def test_a_required_strictness_that_a_model_lacks_is_an_error_and_nothing_is_sent(
     api: str,
 ) -> None:
-    seen, problem = await payloads(unreachable(api, strict=False), wishing("require"))
+    seen, problem = await payloads(unreachable(api, strict=False), with_strictness("require"))
 
     assert seen == []
     assert problem is not None
@@ -188,7 +188,7 @@ async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing
 ) -> None:
     other = replace(PEEK, name="other")
 
-    seen, problem = await payloads(unreachable(api, strict=True), wishing("require"), other)
+    seen, problem = await payloads(unreachable(api, strict=True), with_strictness("require"), other)
 
     assert seen == []
     assert problem is not None
@@ -197,20 +197,20 @@ async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing
     )
 
 
-@pytest.mark.trap(21)
-@pytest.mark.parametrize("wish", ["prefer", "require"])
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
+@pytest.mark.parametrize("strictness", ["prefer", "require"])
 @pytest.mark.parametrize("api", STRICT_FLAGS)
-async def test_a_strictness_that_can_be_had_is_sent(api: str, wish: str) -> None:
-    (payload,), problem = await payloads(unreachable(api, strict=True), wishing(wish))
+async def test_a_strictness_that_can_be_had_is_sent(api: str, strictness: str) -> None:
+    (payload,), problem = await payloads(unreachable(api, strict=True), with_strictness(strictness))
 
     assert problem is None
     assert "'strict': True" in str(payload)
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @every_vendor
 async def test_a_preferred_strictness_that_a_model_lacks_is_left_out(api: str) -> None:
-    (payload,), problem = await payloads(unreachable(api, strict=False), wishing("prefer"))
+    (payload,), problem = await payloads(unreachable(api, strict=False), with_strictness("prefer"))
 
     assert problem is None
     assert "'strict': True" not in str(payload)
@@ -220,7 +220,7 @@ async def test_a_preferred_strictness_that_a_model_lacks_is_left_out(api: str) -
 
 METADATA: Json = {"user_id": "u-1", "team": "red", "deep": {"a": 1}}
 USER = ("user", "u-1")
-TOLD: dict[str, tuple[str, Any]] = {
+UPDATES: dict[str, tuple[str, Any]] = {
     "anthropic-messages": ("metadata", {"user_id": "u-1"}),
     "azure-openai-responses": USER,
     "bedrock-converse-stream": ("requestMetadata", {"user_id": "u-1", "team": "red"}),
@@ -237,12 +237,12 @@ TOLD: dict[str, tuple[str, Any]] = {
 
 @every_wire
 async def test_the_metadata_goes_where_the_api_takes_it_and_nowhere_else(api: str) -> None:
-    path, told = TOLD[api]
+    path, update = UPDATES[api]
 
     body = await sent(api, StreamOptions(metadata=METADATA, transport="sse"), SYSTEM, HI)
     plain = await sent(api, StreamOptions(transport="sse"), SYSTEM, HI)
 
-    assert at(body, path) == told
+    assert at(body, path) == update
     assert at(plain, path) is GONE
     assert _without(body, path) == _without(plain, path)
 
@@ -266,7 +266,7 @@ def _without(body: Json, path: str) -> Json:
         "openai-responses",
     ],
 )
-async def test_a_section_that_is_gone_is_told_with_the_same_words_wherever_it_is_told(
+async def test_a_removed_section_is_described_with_the_same_text_on_every_wire(
     api: str,
 ) -> None:
     change = SystemMessage(content="", sections={"old": None})

@@ -93,7 +93,7 @@ async def test_a_model_that_cannot_see_gets_a_note_in_place_of_pictures(api: str
     assert NO_IMAGES.encode() in request.body
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 @every_wire
 async def test_the_same_conversation_is_sent_as_the_same_bytes(api: str) -> None:
     first = await asked(api, conversation(api))
@@ -103,21 +103,21 @@ async def test_the_same_conversation_is_sent_as_the_same_bytes(api: str) -> None
     assert first.target == second.target
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 @every_wire
 async def test_a_longer_conversation_begins_with_the_shorter_one(api: str) -> None:
-    told = conversation(api)
+    history = conversation(api)
 
     for length in (2, 4):
-        shorter = unmarked((await asked(api, told[:length])).json)
-        longer = unmarked((await asked(api, told)).json)
+        shorter = unmarked((await asked(api, history[:length])).json)
+        longer = unmarked((await asked(api, history)).json)
         first, second = turns(shorter), turns(longer)
         assert second[: len(first)] == first
         assert without_turns(shorter) == without_turns(longer)
 
 
 @every_wire
-async def test_nothing_is_marked_for_a_cache_that_is_not_wanted(api: str) -> None:
+async def test_nothing_is_marked_if_caching_is_off(api: str) -> None:
     options = StreamOptions(session_id="SESSION", transport="sse", cache_retention="none")
 
     request = await asked(api, conversation(api), options)

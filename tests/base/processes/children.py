@@ -35,13 +35,13 @@ def bash_to_end(script: str, **options: Any) -> Coroutine[Any, Any, Finished]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process still runs; one that nobody has reaped yet does not."""
+    """Whether a process still runs; an unreaped one does not."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
     return state.stdout.strip() != "" and not state.stdout.startswith("Z")
 
 
 def exists(pid: int) -> bool:
-    """Whether there is a process, also one that has ended and that nobody has reaped yet."""
+    """Whether there is a process, also one that has ended and is not reaped yet."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -59,5 +59,5 @@ def eventually(is_so: Callable[[], bool]) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.01)

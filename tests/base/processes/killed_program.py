@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from pi.base.processes import Child, spawn, supervised
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 
 
 async def main() -> None:
@@ -26,7 +26,7 @@ async def main() -> None:
         for script in scripts
     ]
     in_terminal = ["bash", "-c", "echo $$ > $DIR/terminal; exec sleep 600"]
-    children.append(await Terminal().spawn(in_terminal, cwd=Path("/"), env=env))
+    children.append(await ChildTerminal().spawn(in_terminal, cwd=Path("/"), env=env))
     Path(folder, "supervisor").write_text(str(supervised.SUPERVISOR.pid))
     await asyncio.gather(*(child.output.read() for child in children))
     await asyncio.Event().wait()

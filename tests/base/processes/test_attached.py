@@ -24,7 +24,7 @@ async def test_the_program_runs_to_its_end_in_our_process_group(tmp_path: Path) 
     assert (ended, (tmp_path / "seen").read_text()) == (3, "x")
 
 
-async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SpawnFailed, match="no-such-editor"):
         await run_attached(["no-such-editor"], cwd=tmp_path, env={"PATH": ""})
 
@@ -42,12 +42,12 @@ async def test_a_key_that_ends_the_program_does_not_end_us(tmp_path: Path, name:
     assert signal.getsignal(number) is before
 
 
-async def test_a_program_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
+async def test_a_program_whose_waiter_is_cancelled_is_ended(tmp_path: Path) -> None:
     code = "import os, time; print(os.getpid(), file=open('seen', 'w'), flush=True); time.sleep(60)"
     run = asyncio.create_task(run_attached([sys.executable, "-c", code], cwd=tmp_path, env={}))
     seen = tmp_path / "seen"
     async with asyncio.timeout(20):
-        while not (seen.exists() and seen.read_text()):  # noqa: ASYNC110 - a file tells nobody
+        while not (seen.exists() and seen.read_text()):  # noqa: ASYNC110 - a file has no event
             await asyncio.sleep(0.01)
 
         run.cancel()

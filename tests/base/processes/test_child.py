@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import MARKER, Exit, Finished, SpawnFailed, run, spawn
-from pi.base.processes.child import MOST_WAITING, QUIET_AFTER_EXIT
+from pi.base.processes.child import MAX_BUFFERED_BYTES, QUIET_AFTER_EXIT
 from tests.base.processes.children import (
     ENV,
     HERE,
@@ -54,7 +54,7 @@ async def test_a_child_has_nothing_to_read_unless_asked_for() -> None:
     assert await bash_to_end("cat; echo end") == Finished(exit_code=0, output=b"end\n")
 
 
-async def test_a_child_whose_output_nobody_wants_has_none_of_our_pipes(tmp_path: Path) -> None:
+async def test_a_child_without_captured_output_has_none_of_our_pipes(tmp_path: Path) -> None:
     streams = "for n in 0 1 2; do readlink /proc/self/fd/$n; done > $1; echo lost; echo lost >&2"
     seen = tmp_path / "seen"
     if not Path("/proc/self/fd").exists():
@@ -81,7 +81,7 @@ async def test_a_child_inherits_no_file_descriptors() -> None:
     assert done.exit_code == 1
 
 
-async def test_what_cannot_be_started_is_told_in_one_line(tmp_path: Path) -> None:
+async def test_a_failed_start_is_reported_in_one_line(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("not a program")
     missing = tmp_path / "missing"
@@ -128,7 +128,7 @@ async def test_output_appears_while_the_program_runs() -> None:
         assert await child.output.readline() == b"got it\n"
 
 
-@pytest.mark.trap(97)
+@pytest.mark.behaviour("death-by-signal-is-failure")
 async def test_death_by_a_signal_is_a_failure_and_keeps_what_was_written() -> None:
     done = await bash_to_end("echo before; kill -SEGV $$")
 
@@ -169,7 +169,7 @@ async def test_two_writers_take_turns() -> None:
     assert received.result() == b"".join(parts)
 
 
-async def test_input_that_nobody_reads_ends_with_the_program() -> None:
+async def test_unread_input_ends_with_the_program() -> None:
     async with await bash("exec 3<&0; sleep 300 <&3 & read -n 1", stdin="pipe") as child:
         with pytest.raises(ConnectionError):  # although the background process holds the pipe
             await child.write(b"x" * 1_000_000)
@@ -185,7 +185,7 @@ async def test_a_hundred_megabytes_pass_in_small_pieces() -> None:
     size = 100_000_000
     sizes = []
     async with await spawn(["head", "-c", str(size), "/dev/zero"], cwd=HERE, env=ENV) as child:
-        while chunk := await child.output.read(MOST_WAITING):
+        while chunk := await child.output.read(MAX_BUFFERED_BYTES):
             sizes.append(len(chunk))
 
     assert sum(sizes) == size
@@ -194,15 +194,15 @@ async def test_a_hundred_megabytes_pass_in_small_pieces() -> None:
 async def test_a_reader_that_is_away_does_not_fill_the_memory() -> None:
     async with await spawn(["yes"], cwd=HERE, env=ENV) as child:
         await passing_of(0.2)
-        waiting = await child.output.read(100 * MOST_WAITING)
+        waiting = await child.output.read(100 * MAX_BUFFERED_BYTES)
 
-    assert 0 < len(waiting) <= 2 * MOST_WAITING
+    assert 0 < len(waiting) <= 2 * MAX_BUFFERED_BYTES
 
 
 # Background processes
 
 
-@pytest.mark.trap(96)
+@pytest.mark.behaviour("background-child-does-not-block")
 async def test_reading_ends_with_the_program_although_a_background_process_holds_the_pipe() -> None:
     async with await bash("sleep 300 & echo $!") as child:
         background = int(await child.output.read())
@@ -213,7 +213,7 @@ async def test_reading_ends_with_the_program_although_a_background_process_holds
     assert not alive(background)
 
 
-@pytest.mark.trap(96)
+@pytest.mark.behaviour("background-child-does-not-block")
 async def test_output_written_just_after_the_exit_is_not_lost() -> None:
     # The program can be signalled until we have taken note of its end.
     late = "while kill -0 $$ 2>/dev/null; do :; done; echo late; exec sleep 300"
@@ -223,7 +223,7 @@ async def test_output_written_just_after_the_exit_is_not_lost() -> None:
 
 
 async def test_output_that_a_slow_reader_left_in_the_pipe_is_not_lost() -> None:
-    size = MOST_WAITING + 60_000  # more than we keep waiting, with what fits into a pipe
+    size = MAX_BUFFERED_BYTES + 60_000  # more than we keep waiting, with what fits into a pipe
     async with await bash(f"sleep 300 & head -c {size} /dev/zero") as child:
         await child.wait()
         await passing_of(2 * QUIET_AFTER_EXIT)
@@ -235,7 +235,7 @@ async def test_output_that_a_slow_reader_left_in_the_pipe_is_not_lost() -> None:
 async def test_a_background_process_that_never_stops_talking_is_left_alone_in_the_end() -> None:
     async with await bash("yes & echo $! >&2", errors="separate") as child:
         background = int(await child.errors.readline())
-        while await child.output.read(MOST_WAITING):
+        while await child.output.read(MAX_BUFFERED_BYTES):
             pass
         await child.terminate()
 
@@ -245,7 +245,7 @@ async def test_a_background_process_that_never_stops_talking_is_left_alone_in_th
 # Running to the end
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_the_deadline_kills_the_tree_and_keeps_what_was_written() -> None:
     done = await bash_to_end("echo before; setsid sleep 300 & echo $! >&2; wait", timeout=0.3)
 

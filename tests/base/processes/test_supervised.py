@@ -100,7 +100,7 @@ async def test_a_large_environment_arrives() -> None:
     assert done.output == b"100000 100000\n"
 
 
-async def test_what_is_not_a_program_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_program_is_reported(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("not a program")
     text.chmod(0o755)

@@ -79,7 +79,7 @@ def users_of(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("adopts", [True, False], ids=["subreaper", "without"])
 def test_nothing_of_any_command_is_left_when_the_program_is_killed(
     tmp_path: Path, adopts: bool
@@ -118,7 +118,7 @@ async def test_a_reaper_that_its_command_stops_goes_on() -> None:
 async def test_a_reaper_that_hangs_is_killed_with_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervised, "_PATIENCE", 0.2)
+    monkeypatch.setattr(supervised, "_GRACE_SECONDS", 0.2)
     script = f"DIR={tmp_path}; {NOTE} note shell; echo $PPID; exec sleep 600"
     async with await bash(script) as child:
         reaper = int(await child.output.readline())

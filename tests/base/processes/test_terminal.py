@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi.base.processes import MARKER, Child, Exit, SpawnFailed
-from pi.base.processes.terminal import Terminal, has_terminals
+from pi.base.processes.terminal import ChildTerminal, has_terminals
 from pi.base.processes.tree import processes
 from tests.base.processes.children import ENV, HERE, needs_posix_shell
 
@@ -18,9 +18,9 @@ PATIENCE = 60.0
 
 
 async def bash(
-    script: str, terminal: Terminal | None = None, env: Mapping[str, str] = ENV
+    script: str, terminal: ChildTerminal | None = None, env: Mapping[str, str] = ENV
 ) -> Child:
-    return await (terminal or Terminal()).spawn(["bash", "-c", script], cwd=HERE, env=env)
+    return await (terminal or ChildTerminal()).spawn(["bash", "-c", script], cwd=HERE, env=env)
 
 
 async def heard(child: Child) -> tuple[Exit, str]:
@@ -48,7 +48,7 @@ async def test_all_three_streams_are_a_terminal_of_the_given_size_and_kind() -> 
     script = 'test -t 0 && test -t 1 && test -t 2 && stty size && echo "$TERM"; exit 3'
 
     assert await run(
-        script, terminal=Terminal(columns=100, rows=30), env={**ENV, "TERM": "dumb"}
+        script, terminal=ChildTerminal(columns=100, rows=30), env={**ENV, "TERM": "dumb"}
     ) == (
         Exit(exit_code=3),
         "30 100\r\nxterm-256color\r\n",
@@ -65,12 +65,12 @@ async def test_output_and_errors_come_together_in_the_order_of_writing() -> None
     assert await run("echo a; echo b >&2; echo c") == (Exit(exit_code=0), "a\r\nb\r\nc\r\n")
 
 
-async def test_a_signal_is_told_by_the_exit_code() -> None:
+async def test_a_signal_is_reported_by_the_exit_code() -> None:
     assert (await run("kill -9 $$"))[0] == Exit(exit_code=137)
 
 
 async def test_what_is_typed_reaches_the_program_also_before_it_has_started() -> None:
-    terminal = Terminal()
+    terminal = ChildTerminal()
     await terminal.send(b"Ada\n")
 
     _, text = await run("stty -echo; read name; echo hello $name", terminal=terminal)
@@ -79,7 +79,7 @@ async def test_what_is_typed_reaches_the_program_also_before_it_has_started() ->
 
 
 async def test_the_window_can_be_resized_while_a_program_runs() -> None:
-    terminal = Terminal()
+    terminal = ChildTerminal()
     script = "trap 'stty size; exit' WINCH; echo begun; while :; do sleep 0.02; done"
     child = await bash(script, terminal)
     await begun(child)
@@ -90,7 +90,7 @@ async def test_the_window_can_be_resized_while_a_program_runs() -> None:
 
 
 async def test_typing_into_a_program_that_has_ended_is_no_problem() -> None:
-    terminal = Terminal()
+    terminal = ChildTerminal()
     await run("true", terminal=terminal)
 
     await terminal.send(b"x")
@@ -136,6 +136,6 @@ async def test_a_background_process_that_never_stops_talking_does_not_hold_the_e
         await child.terminate(grace=0)
 
 
-async def test_a_folder_that_is_gone_is_told_before_anything_runs() -> None:
+async def test_a_missing_folder_is_reported_before_anything_runs() -> None:
     with pytest.raises(SpawnFailed, match="the working directory /no/such does not exist"):
-        await Terminal().spawn(["true"], cwd=HERE / "no" / "such", env=ENV)
+        await ChildTerminal().spawn(["true"], cwd=HERE / "no" / "such", env=ENV)

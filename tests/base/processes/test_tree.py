@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pi.base.processes import MARKER, Exit, spawn
-from pi.base.processes.tree import Running, descendants, from_ps, processes, signal_all
+from pi.base.processes.tree import ProcessInfo, descendants, from_ps, processes, signal_all
 from tests.base.processes.children import (
     ENV,
     HERE,
@@ -38,7 +38,7 @@ TREES = {
 }
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("detached", [False, True], ids=["supervised", "detached"])
 @pytest.mark.parametrize("tree", TREES)
 async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bool) -> None:
@@ -51,7 +51,7 @@ async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bo
         assert [pid for pid in pids if alive(pid)] == []
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", [tree for tree in TREES if "deaf" not in tree])
 async def test_cancelling_leaves_no_process_behind(tree: str) -> None:
     pids: list[int] = []
@@ -105,7 +105,7 @@ async def test_cancelling_a_start_at_any_point_leaves_nothing_behind(turns: int)
     assert [entry.pid for entry in processes(name).values() if entry.marked] == []
     await asyncio.sleep(0)
     del task
-    gc.collect()  # tells of a pipe that is still open
+    gc.collect()  # warns of a pipe that is still open
 
 
 async def test_a_program_may_clean_up_when_it_is_terminated() -> None:
@@ -147,8 +147,8 @@ async def test_ending_spares_processes_of_others() -> None:
 # The table
 
 
-def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> Running:
-    return Running(pid, parent, group, group, started=started, stopped=False, marked=False)
+def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> ProcessInfo:
+    return ProcessInfo(pid, parent, group, group, started=started, stopped=False, marked=False)
 
 
 def test_descendants_come_after_their_parents_and_others_not_at_all() -> None:
@@ -185,7 +185,7 @@ async def test_a_program_that_was_stopped_can_clean_up() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ps has nothing to agree with")
-async def test_ps_and_proc_tell_the_same_of_a_tree() -> None:
+async def test_ps_and_proc_report_the_same_tree() -> None:
     script = f"export ODD=$'two\\nlines'; sleep 300 & echo $! ${MARKER}; wait"
     async with await bash(script) as child:
         background, name = (await child.output.readline()).decode().split()

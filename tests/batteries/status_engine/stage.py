@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pi.ai.providers.faux import Step
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.extension import Drawable, ExtensionAPI
@@ -100,8 +100,8 @@ async def showing(
     """A session that has begun, with ``setting`` as ``tui.statusEngine``."""
     stage = Stage(tmp_path, *steps)
     stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
-    wanted = Wanted(discover=False, inline=(extension, *beside))
-    session = await stage.open(extensions=wanted, **options)
+    requested = ExtensionOptions(discover=False, inline=(extension, *beside))
+    session = await stage.open(extensions=requested, **options)
     panel = Panel()
     try:
         session.extensions.attach(panel, mode)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from pi.coding.extension_host.api.messages import ExtensionEvent
-from pi.coding.extension_host.discovery.manifest import is_for, read_manifest
+from pi.coding.extension_host.discovery.manifest import read_manifest, supports_mode
 from pi.coding.port.ui import Mode
 from pi.testing import says
 from tests.batteries.status_engine.git.repository import git, make_repository
@@ -84,16 +84,16 @@ def publications(show: Show) -> list[Any]:
     """What is published from now on."""
     found: list[Any] = []
 
-    def hear(event: object) -> None:
+    def handle_event(event: object) -> None:
         if isinstance(event, ExtensionEvent) and event.name == "status_engine":
             found.append(event.data)
 
-    show.session.subscribe(hear)
+    show.session.subscribe(handle_event)
     return found
 
 
 @pytest.mark.parametrize("setting", [False, None, {"enabled": False}])
-async def test_nothing_is_shown_until_it_is_wanted(tmp_path: Path, setting: object) -> None:
+async def test_nothing_is_shown_unless_enabled(tmp_path: Path, setting: object) -> None:
     async with showing(tmp_path, setting) as show:
         assert show.panel.rows == {}
 
@@ -115,7 +115,7 @@ async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     async with showing(tmp_path, {"provider": "oracle"}) as show:
         assert show.panel.notices == [
             (
-                "tui.statusEngine.provider is 'oracle', which is none of command, file, builtin.",
+                "tui.statusEngine.provider is 'oracle'; expected one of command, file, builtin.",
                 "warning",
             )
         ]
@@ -180,8 +180,12 @@ def test_importing_it_loads_no_screen() -> None:
     assert ended.stdout.strip() == "[]"
 
 
-def test_the_manifest_waits_for_the_setting_and_for_whoever_sees_the_lines(root: Path) -> None:
+def test_the_manifest_names_the_setting_and_the_modes(root: Path) -> None:
     manifest = read_manifest(root / "src/pi/batteries/status_engine")
 
     assert (manifest.name, manifest.activate) == ("status-engine", ("setting:tui.statusEngine",))
-    assert [mode for mode in get_args(Mode) if is_for(manifest, mode)] == ["tui", "rpc", "json"]
+    assert [mode for mode in get_args(Mode) if supports_mode(manifest, mode)] == [
+        "tui",
+        "rpc",
+        "json",
+    ]

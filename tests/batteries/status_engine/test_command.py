@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from pi.batteries.status_engine.engine import payload
-from pi.batteries.status_engine.sources import NoAnswer, Run, arguments, asking_command, first_line
+from pi.batteries.status_engine.sources import (
+    Run,
+    SourceFailed,
+    arguments,
+    command_source,
+    first_line,
+)
 from pi.extension import ExtensionAPI
 from tests.batteries.status_engine.samples import FULL
 from tests.coding.extension_host.stage import playing
 
 PATIENCE_MS = 60_000
 """Longer than any script here takes on a busy machine."""
-TOLD = payload(FULL, total_duration_ms=754_000, version="0.1.0")
+PAYLOAD = payload(FULL, total_duration_ms=754_000, version="0.1.0")
 
 JQ_SCRIPT = """#!/bin/bash
 # Shows model, folder, branch and cost.
@@ -62,7 +68,7 @@ def script(folder: Path, text: str, name: str = "line.sh") -> str:
 
 
 async def ask(run: Run, command: str, timeout_ms: int = PATIENCE_MS) -> str:
-    return await asking_command(command, run, timeout_ms=timeout_ms)(TOLD)
+    return await command_source(command, run, timeout_ms=timeout_ms)(PAYLOAD)
 
 
 async def test_a_bash_script_for_claude_code_runs_unchanged(
@@ -97,26 +103,26 @@ async def test_a_script_that_says_nothing_has_no_line(run: Run) -> None:
 
 
 async def test_a_command_is_given_up_after_its_time(run: Run) -> None:
-    with pytest.raises(NoAnswer, match="took longer than 50 ms") as caught:
+    with pytest.raises(SourceFailed, match="took longer than 50 ms") as caught:
         await ask(run, "echo early; exec sleep 600", timeout_ms=50)
 
     assert "commandTimeoutMs" in str(caught.value)
 
 
 async def test_a_command_that_fails_has_no_answer_although_it_said_something(run: Run) -> None:
-    with pytest.raises(NoAnswer, match="failed with exit code 3: no network"):
+    with pytest.raises(SourceFailed, match="failed with exit code 3: no network"):
         await ask(run, "echo half a line; echo no network >&2; exit 3")
 
 
 async def test_a_command_that_fails_in_silence_has_no_answer(run: Run) -> None:
-    with pytest.raises(NoAnswer, match=r"failed with exit code 1\.$"):
+    with pytest.raises(SourceFailed, match=r"failed with exit code 1\.$"):
         await ask(run, "exit 1")
 
 
 async def test_a_program_that_cannot_be_started_has_no_answer(run: Run, tmp_path: Path) -> None:
     command = script(tmp_path, "#!/no/such/interpreter\n")
 
-    with pytest.raises(NoAnswer, match="was not run"):
+    with pytest.raises(SourceFailed, match="was not run"):
         await ask(run, command)
 
 

@@ -9,7 +9,7 @@ from pi.batteries.status_engine.items import (
     DEFAULT_ITEMS,
     GitState,
     StatusEngineState,
-    Typesetting,
+    TextMetrics,
     compose,
 )
 from pi.batteries.status_engine.views import TYPESETTING
@@ -18,7 +18,7 @@ from tests.batteries.status_engine.samples import FULL
 
 
 def line(state: StatusEngineState = FULL, width: int = 120) -> str:
-    return compose(DEFAULT_ITEMS, state, width, Typesetting())
+    return compose(DEFAULT_ITEMS, state, width, TextMetrics())
 
 
 def test_the_counts_stand_beside_the_branch_and_bars_between_the_rest() -> None:
@@ -44,7 +44,7 @@ def test_what_is_not_known_leaves_no_gap(git: GitState, shown: str) -> None:
 
 
 def test_counts_away_from_the_branch_are_an_item_like_any_other() -> None:
-    shown = compose(("git_counts", "model", "git_branch"), FULL, 120, Typesetting())
+    shown = compose(("git_counts", "model", "git_branch"), FULL, 120, TextMetrics())
 
     assert shown == "+12 -4 | gpt-5 | feature/awesome-status-lines"
 

@@ -8,7 +8,7 @@ from pi.batteries.status_engine.config import SETTING, StatusEngineConfig, decla
 
 
 class Chosen:
-    """``pi.settings``, with what somebody wrote under ``tui.statusEngine``."""
+    """``pi.settings``, with the user's values of ``tui.statusEngine``."""
 
     def __init__(self, chosen: Any) -> None:
         self._chosen = chosen
@@ -44,7 +44,7 @@ def read(chosen: Any) -> tuple[StatusEngineConfig, tuple[str, ...]]:
         ({"enabled": False}, False),
     ],
 )
-def test_it_is_off_until_somebody_wants_it(chosen: Any, enabled: bool) -> None:
+def test_it_is_off_by_default(chosen: Any, enabled: bool) -> None:
     assert read(chosen) == (StatusEngineConfig(enabled=enabled), ())
 
 
@@ -77,7 +77,7 @@ def test_what_does_not_exist_is_named_and_the_rest_is_used() -> None:
 
     assert (config.items, config.provider) == (("model",), None)
     assert problems == (
-        "tui.statusEngine.provider is 'oracle', which is none of command, file, builtin.",
+        "tui.statusEngine.provider is 'oracle'; expected one of command, file, builtin.",
         "tui.statusEngine.items names 'weather'; there are model, effort, workspace_name,"
         " git_branch, git_counts, sandbox, approval, duration.",
     )

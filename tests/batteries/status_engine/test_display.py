@@ -23,12 +23,12 @@ async def test_line_3_is_what_the_command_says(tmp_path: Path) -> None:
         await show.sees(LINE_2, "hello")
 
 
-async def test_the_command_is_told_about_the_session(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    async with showing(tmp_path, asking(f"cat > {told}; echo done")) as show:
+async def test_the_command_gets_the_session_as_json(tmp_path: Path) -> None:
+    payload_file = tmp_path / "payload_file"
+    async with showing(tmp_path, asking(f"cat > {payload_file}; echo done")) as show:
         await show.sees(LINE_2, "done")
 
-        payload = json.loads(told.read_text())
+        payload = json.loads(payload_file.read_text())
         assert payload["session_id"] == show.session.session_id
         assert payload["transcript_path"] == str(show.session.session_file)
         assert payload["cwd"] == payload["workspace"]["current_dir"] == str(show.stage.cwd)

@@ -8,7 +8,7 @@ from typing import Any
 from pi.batteries.status_engine.config import StatusEngineConfig
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
 from pi.batteries.status_engine.items import StatusEngineState
-from pi.batteries.status_engine.sources import LineSource
+from pi.batteries.status_engine.sources import ThrottledSource
 from pi.batteries.status_engine.views import TYPESETTING
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL
@@ -23,7 +23,7 @@ class Script:
         self.line = line
         self.asked: list[dict[str, Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
-        self.source = LineSource(self._ask, start=self._start)
+        self.source = ThrottledSource(self._ask, start=self._start)
 
     async def done(self) -> None:
         await asyncio.gather(*self.tasks)
@@ -92,7 +92,7 @@ async def test_sources_are_asked_again_when_anything_but_the_time_changes() -> N
     engine.tick(3.0, 80)
     await script.done()
 
-    assert [told["model"]["id"] for told in script.asked] == ["gpt-5", "opus"]
+    assert [reported["model"]["id"] for reported in script.asked] == ["gpt-5", "opus"]
 
 
 async def test_the_payload_is_that_of_the_moment_it_is_sent() -> None:

@@ -14,7 +14,7 @@ from pi.agent.events import AgentSettled
 from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import BashExecution
-from pi.modes.headless import Prompt, run_json
+from pi.modes.headless import PromptInput, run_json
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says, thinks
 from tests.base.processes.children import passing_of
@@ -48,7 +48,7 @@ async def passing(stage: Stage) -> AsyncIterator[None]:
 
 
 def times(events: list[dict[str, Any]]) -> list[int]:
-    """When each of them was, which every single one must tell."""
+    """The time of each event; every event must have one."""
     assert [event["type"] for event in events if "since_session_ms" not in event] == []
     return [event["since_session_ms"] for event in events]
 
@@ -57,11 +57,13 @@ def never_go_back(times: list[int]) -> bool:
     return all(before <= after for before, after in pairwise(times))
 
 
-async def test_every_event_of_json_mode_tells_when_it_was(tmp_path: Path) -> None:
+async def test_every_event_of_json_mode_has_a_time(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *SCRIPT)
     session = await stage.open()
     async with piped() as reader, asyncio.timeout(SECONDS), passing(stage):
-        await run_json(session, [Prompt(text="a"), Prompt(text="b")], reader.output, print)
+        await run_json(
+            session, [PromptInput(text="a"), PromptInput(text="b")], reader.output, print
+        )
         _header, *events = await reader.records()
     await session.close()
 
@@ -89,7 +91,7 @@ class Client:
             yield chunk
 
 
-async def told_over_rpc(
+async def events_over_rpc(
     session: AgentSession, drive: Callable[[Client], Awaitable[None]]
 ) -> list[dict[str, Any]]:
     """Everything but the answers to requests, after ``drive`` has made them."""
@@ -102,7 +104,7 @@ async def told_over_rpc(
         return [record for record in await reader.records() if record["type"] != "response"]
 
 
-async def test_every_event_of_rpc_mode_tells_when_it_was_and_a_new_session_begins_at_zero(
+async def test_every_event_of_rpc_mode_has_a_time_and_a_new_session_restarts_it(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path, says("Hello."))
@@ -117,7 +119,7 @@ async def test_every_event_of_rpc_mode_tells_when_it_was_and_a_new_session_begin
         client.send(type="new_session")
         client.send(type="set_session_name", name="another")
 
-    events = await told_over_rpc(session, drive)
+    events = await events_over_rpc(session, drive)
     await session.close()
 
     *run, one, another = times(events)
@@ -125,18 +127,18 @@ async def test_every_event_of_rpc_mode_tells_when_it_was_and_a_new_session_begin
     assert (set(run), one, another) == ({0}, 5000, 0)
 
 
-async def test_what_a_command_of_the_person_says_tells_when_it_was(tmp_path: Path) -> None:
+async def test_the_output_of_a_user_command_has_a_time(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     await stage.clock.advance(3)
 
     async def drive(client: Client) -> None:
         client.send(type="bash", command="echo two")
-        # The end of the input would end the command, and nobody is told when it has ended.
+        # End of input would end the command, whose end has no event.
         while not any(isinstance(each, BashExecution) for each in session.facts.messages()):
             await passing_of(0.01)
 
-    events = await told_over_rpc(session, drive)
+    events = await events_over_rpc(session, drive)
     await session.close()
 
     assert [event["type"] for event in events] == ["bash_execution_update"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.status_engine.sources import LARGEST, Files, asking_file, read_small
+from pi.batteries.status_engine.sources import MAX_FILE_BYTES, Files, file_source, read_small
 from pi.coding.files.local import LocalFiles
 
 
@@ -15,7 +15,7 @@ def files(tmp_path: Path) -> Files:
 
 
 async def test_the_first_line_of_the_file_is_the_line(tmp_path: Path, files: Files) -> None:
-    ask = asking_file("status", files)
+    ask = file_source("status", files)
 
     lines = [await ask(b"")]
     (tmp_path / "status").write_text("net ok \nmore\n")
@@ -30,13 +30,13 @@ async def test_a_file_in_the_home_folder_is_found(tmp_path: Path, files: Files) 
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "status").write_text("here")
 
-    assert await asking_file("~/status", files)(b"") == "here"
+    assert await file_source("~/status", files)(b"") == "here"
 
 
 async def test_a_pipe_a_folder_and_a_huge_file_are_not_read(tmp_path: Path, files: Files) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "huge").write_bytes(b"x" * (LARGEST + 1))
+    (tmp_path / "huge").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
 
     assert [await read_small(files, name) for name in ("pipe", "folder", "huge")] == [None] * 3
 

@@ -38,7 +38,7 @@ def test_of_nothing_nothing_is_said() -> None:
     assert {item for item, text in said.items() if text} == {"duration"}
 
 
-def test_lines_that_were_counted_and_are_none_are_told() -> None:
+def test_a_count_of_zero_lines_is_shown() -> None:
     state = StatusEngineState(git=GitState(branch="main", added=0, removed=0))
 
     assert CATALOGUE["git_counts"](state) == "+0 -0"
@@ -48,5 +48,5 @@ def test_lines_that_were_counted_and_are_none_are_told() -> None:
     ("ms", "said"),
     [(0, "0s"), (999, "0s"), (59_999, "59s"), (60_000, "1m 00s"), (7_384_000, "2h 03m")],
 )
-def test_a_duration_is_told_in_the_two_largest_units(ms: int, said: str) -> None:
+def test_a_duration_has_the_two_largest_units(ms: int, said: str) -> None:
     assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == said

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from itertools import pairwise
 from typing import Any
 
-from pi.batteries.status_engine.sources import LineSource, NoAnswer
+from pi.batteries.status_engine.sources import SourceFailed, ThrottledSource
 
 
 class Desk:
@@ -17,11 +17,11 @@ class Desk:
         self.problems: list[str] = []
         self._answers: list[asyncio.Future[str]] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self.source = LineSource(
+        self.source = ThrottledSource(
             self._ask,
             start=self._start,
             on_line=lambda: self.lines.append(self.source.line),
-            on_problem=self.problems.append,
+            on_error=self.problems.append,
             **options,
         )
 
@@ -32,7 +32,7 @@ class Desk:
     def poll(self, now: float) -> None:
         self.source.poll(now, lambda: b"%d" % round(now * 1000))
 
-    async def answer(self, line: str | NoAnswer) -> None:
+    async def answer(self, line: str | SourceFailed) -> None:
         if isinstance(line, str):
             self._answers[-1].set_result(line)
         else:
@@ -92,7 +92,7 @@ async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> N
     assert desk.lines == ["late", "latest"]
 
 
-async def test_while_nothing_happens_nobody_is_asked() -> None:
+async def test_without_events_nothing_is_requested() -> None:
     desk = Desk()
     desk.poll(0.0)
     await desk.asks()
@@ -127,10 +127,10 @@ async def test_a_refresh_does_not_get_below_the_300_ms() -> None:
     assert desk.asked == [b"0", b"310"]
 
 
-async def test_the_last_good_line_outlives_failures_of_which_the_first_is_told() -> None:
+async def test_failures_keep_the_last_good_line_and_the_first_is_reported() -> None:
     desk = Desk(refresh=0.3)
 
-    answers: list[str | NoAnswer] = ["good", *map(NoAnswer, ("slow", "slow", "broken"))]
+    answers: list[str | SourceFailed] = ["good", *map(SourceFailed, ("slow", "slow", "broken"))]
     for number, answer in enumerate(answers):
         desk.poll(number * 10)
         await desk.asks()
@@ -153,7 +153,7 @@ async def test_the_same_line_again_is_no_news() -> None:
 
 async def test_who_fails_again_and_again_is_asked_less_and_less_until_an_answer_comes() -> None:
     desk = Desk(refresh=0.3)
-    answers: list[str | NoAnswer] = [*[NoAnswer("no")] * 8, "good", "good"]
+    answers: list[str | SourceFailed] = [*[SourceFailed("no")] * 8, "good", "good"]
     asked = []
 
     for hundredth in range(8000):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.extension import replace
 from tests.batteries.status_engine.stage import Panel
 from tests.coding.runtime.stage import Stage
@@ -44,11 +44,11 @@ async def test_it_is_loaded_where_lines_are_seen_when_the_setting_is_there(
     stage, panel = Stage(tmp_path), Panel()
     stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
     machine = replace(stage.host, import_path=(installed(tmp_path / "site"), str(root / "src")))
-    wanted = SessionOptions(model="faux/faux", extensions=Wanted())
-    parts = Parts(registry=stage.registry, mode=mode, bus=stage.bus, persistent=False)
+    options = SessionOptions(model="faux/faux", extensions=ExtensionOptions())
+    parts = SessionOverrides(registry=stage.registry, mode=mode, bus=stage.bus, persistent=False)
 
-    async with (await assemble(stage.cwd, machine, wanted, parts)).session as session:
-        # As if all had a screen: what is shown tells whether it was loaded.
+    async with (await assemble(stage.cwd, machine, options, parts)).session as session:
+        # As if all had a screen: it is shown only if it was loaded.
         session.extensions.attach(panel, "tui")
         await session.start()
 

@@ -9,7 +9,7 @@ from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL
 
 
-def told(state: StatusEngineState) -> dict[str, Any]:
+def fields(state: StatusEngineState) -> dict[str, Any]:
     line = payload(state, total_duration_ms=20_000, version="0.1.0")
     assert line.endswith(b"}\n") and line.count(b"\n") == 1
     decoded: dict[str, Any] = json.loads(line)
@@ -17,7 +17,7 @@ def told(state: StatusEngineState) -> dict[str, Any]:
 
 
 def test_the_payload_has_the_fields_of_the_text_and_those_of_claude_code() -> None:
-    assert told(FULL) == {
+    assert fields(FULL) == {
         "hook_event_name": "Status",
         "session_id": "0198c0de",
         "transcript_path": "/home/ada/.pi/agent/sessions/one.jsonl",
@@ -47,7 +47,7 @@ def test_the_payload_has_the_fields_of_the_text_and_those_of_claude_code() -> No
 def test_what_is_not_known_is_left_out() -> None:
     bare = StatusEngineState(session_id="x", cwd="/somewhere", model="gpt-5")
 
-    assert told(bare) == {
+    assert fields(bare) == {
         "hook_event_name": "Status",
         "session_id": "x",
         "cwd": "/somewhere",
@@ -64,15 +64,15 @@ def test_what_is_not_known_is_left_out() -> None:
     }
 
 
-def test_a_branch_is_told_before_its_lines_are_counted() -> None:
-    assert told(replace(FULL, git=GitState(branch="main")))["git"] == {"branch": "main"}
+def test_the_branch_is_in_the_payload_before_its_lines_are_counted() -> None:
+    assert fields(replace(FULL, git=GitState(branch="main")))["git"] == {"branch": "main"}
 
 
 def test_how_full_the_window_is_may_be_unknown() -> None:
     state = replace(FULL, context=ContextWindow(size=1000))
 
-    assert told(state)["context_window"] == {"context_window_size": 1000}
+    assert fields(state)["context_window"] == {"context_window_size": 1000}
 
 
 def test_half_a_character_in_a_path_is_replaced() -> None:
-    assert told(StatusEngineState(cwd="/a\udcff"))["cwd"] == "/a?"
+    assert fields(StatusEngineState(cwd="/a\udcff"))["cwd"] == "/a?"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.batteries.status_engine.git.repository import make_repository
 from tests.batteries.status_engine.stage import PATIENT, SECONDS
 from tests.modes.interactive.theatre import Theatre
@@ -20,8 +20,8 @@ class StatusTheatre(Theatre):
     """The application with the status engine."""
 
     def __init__(self, tmp_path: Path, setting: Any, **options: Any) -> None:
-        wanted = Wanted(discover=False, inline=(extension,))
-        super().__init__(tmp_path, extensions=wanted, **options)
+        requested = ExtensionOptions(discover=False, inline=(extension,))
+        super().__init__(tmp_path, extensions=requested, **options)
         settings = json.dumps({"tui": {"statusEngine": setting}})
         self.stage.write(".pi/agent/settings.json", settings)
         self.begin = self._begin
@@ -82,7 +82,7 @@ async def test_another_line_3_paints_its_row_and_nothing_else(tmp_path: Path) ->
         assert [text for text in (LINE_2, "faux •", "\x1b[2J", "\x1b[J") if text in painted] == []
 
 
-async def test_while_a_command_hangs_the_person_types_on(tmp_path: Path) -> None:
+async def test_typing_works_while_a_command_hangs(tmp_path: Path) -> None:
     theatre = StatusTheatre(tmp_path, asking("cat gate"))
     gate = theatre.gate()
     async with theatre.playing():

@@ -7,7 +7,7 @@ from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.batteries.status_engine.adapter import SessionFacts
 from pi.batteries.status_engine.items import ContextWindow, GitState, StatusEngineState
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.extension import (
     ExtensionAPI,
     Text,
@@ -72,9 +72,11 @@ async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -
 
     def watch(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("turn_end", lambda event, ctx: listening[-1].hear(event))
+        pi.on("turn_end", lambda event, ctx: listening[-1].handle_event(event))
 
-    async with await stage.open(extensions=Wanted(discover=False, inline=(watch,))) as session:
+    async with await stage.open(
+        extensions=ExtensionOptions(discover=False, inline=(watch,))
+    ) as session:
         await session.start()
         for _ in range(2):
             listening.append(SessionFacts(apis[0].context))

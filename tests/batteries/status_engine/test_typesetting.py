@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.batteries.status_engine.items import Typesetting
+from pi.batteries.status_engine.items import TextMetrics
 from pi.batteries.status_engine.views import TYPESETTING
 
-PLAIN = Typesetting()
+PLAIN = TextMetrics()
 
 
 @pytest.mark.parametrize(

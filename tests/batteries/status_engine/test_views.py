@@ -44,7 +44,7 @@ def drawn(output: StatusOutput, width: int, theme: Brackets) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WIDTHS)
-def test_the_rows_look_as_somebody_agreed(name: str) -> None:
+def test_the_rows_match_the_snapshot(name: str) -> None:
     width, shown = WIDTHS[name], []
     engine = StatusEngine(StatusEngineConfig(), text=TYPESETTING)
 

@@ -52,7 +52,7 @@ def test_a_budget_that_cannot_be_understood_asks_no_model(
     ended = cli.run(*MODEL, "--timebox", "15 minutes", "-p", "first")
 
     assert (ended.code, model.requests) == (1, [])
-    assert ended.err.startswith("--timebox '15 minutes' is not understood.")
+    assert ended.err.startswith("--timebox '15 minutes' is invalid.")
 
 
 def test_a_session_that_is_continued_may_have_a_new_budget(cli: Program) -> None:
@@ -69,7 +69,7 @@ def test_a_budget_of_no_tokens_asks_no_model(cli: Program, model: LoopbackModel)
     assert (ended.code, model.requests) == (SPENT, [])
 
 
-def test_json_mode_tells_why_it_ended(cli: Program) -> None:
+def test_json_mode_reports_why_it_ended(cli: Program) -> None:
     ended = cli.run(*MODEL, "--timebox", "turns:1", "--mode", "json", "first", "second")
 
     events = [json.loads(line) for line in ended.out.splitlines()]
@@ -89,20 +89,20 @@ def test_json_mode_tells_why_it_ended(cli: Program) -> None:
 
 async def test_with_two_turns_the_second_is_nudged_and_the_third_is_stopped(tmp_path: Path) -> None:
     arguments = ("--model", "mock/mock-r", "--timebox", "turns:2")
-    told: list[list[str]] = []
+    reported: list[list[str]] = []
     async with talking(tmp_path, says("one"), says("two"), arguments=arguments) as peer:
         for text in ("first", "second", "third"):
             await peer.send({"type": "prompt", "message": text, "id": text})
             seen = await peer.until(type="agent_settled")
-            told.append([event["message"] for event in seen if event.get("method") == "notify"])
+            reported.append([event["message"] for event in seen if event.get("method") == "notify"])
         await peer.ended()
 
-    assert told[0] == ["Timebox set: 2 turns."]
-    assert told[1] == ["Timebox nearly spent: 1 turn left."]
-    assert told[2][0].startswith("Timebox budget spent. Used 2 turns, ")
+    assert reported[0] == ["Timebox set: 2 turns."]
+    assert reported[1] == ["Timebox nearly spent: 1 turn left."]
+    assert reported[2][0].startswith("Timebox budget spent. Used 2 turns, ")
 
 
-async def test_a_client_is_told_and_goes_on(tmp_path: Path) -> None:
+async def test_a_client_is_notified_and_can_continue(tmp_path: Path) -> None:
     arguments = ("--model", "mock/mock-r", "--timebox", "turns:1")
     answers = (says("one"), says("three"))
     async with talking(tmp_path, *answers, arguments=arguments) as peer:
@@ -113,12 +113,12 @@ async def test_a_client_is_told_and_goes_on(tmp_path: Path) -> None:
         code = await peer.ended()
 
     asked = [event for event in seen if event["type"] == "extension_ui_request"]
-    told = [
+    reported = [
         (event["notifyType"], event["message"]) for event in asked if event["method"] == "notify"
     ]
-    assert [level for level, _ in told] == ["info", "error"]
-    assert told[0][1] == "Timebox set: 1 turn."
-    assert told[1][1].startswith(STOPPED)
+    assert [level for level, _ in reported] == ["info", "error"]
+    assert reported[0][1] == "Timebox set: 1 turn."
+    assert reported[1][1].startswith(STOPPED)
     status = [event["statusText"] for event in asked if event["method"] == "setStatus"]
     assert status[0] == "Timebox: no time limit | 1 turn left (0/1)"
     answers_seen = [

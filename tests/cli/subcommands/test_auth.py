@@ -47,7 +47,7 @@ def test_a_key_makes_it_ready(run: Any) -> None:
     )
 
 
-def test_where_it_comes_from_is_told_but_never_what_it_is(run: Any) -> None:
+def test_where_it_comes_from_is_reported_but_never_what_it_is(run: Any) -> None:
     code, out, err = run("check --provider groq --json --credentials", GROQ_API_KEY="secret")
 
     assert json.loads(out)["credentials"] == {"source": "GROQ_API_KEY"}
@@ -71,13 +71,13 @@ def test_nothing_makes_it_not_ready_and_says_what_to_do(run: Any) -> None:
 
 def test_an_unknown_provider_is_not_ready(run: Any) -> None:
     code, out, _ = run("check --provider gorq --json")
-    _, _, told = run("check --provider gorq")
+    _, _, reported = run("check --provider gorq")
 
     assert (code, json.loads(out)) == (
         1,
         {"status": "not_ready", "provider": "gorq", "reason": "provider_not_found"},
     )
-    assert told == 'There is no provider "gorq". Did you mean groq?\n'
+    assert reported == 'Unknown provider "gorq". Did you mean groq?\n'
 
 
 def test_a_model_stands_for_its_provider(run: Any) -> None:
@@ -103,7 +103,7 @@ def test_without_a_target_it_is_2(run: Any) -> None:
     assert run("check") == (
         2,
         "",
-        "Error: Whose credentials?\nSay --provider <name>, or --model <pattern> for its own.\n",
+        "Error: No provider given.\nUse --provider <name> or --model <pattern>.\n",
     )
 
 
@@ -150,7 +150,7 @@ def test_secrets_are_printed_by_kind(run: Any, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("words", ["--provider groq", "--provider nobody", "", "--model zzz"])
+@pytest.mark.parametrize("words", ["--provider groq", "--provider unknown", "", "--model zzz"])
 def test_a_secret_that_is_not_there_is_1_and_prints_nothing(run: Any, words: str) -> None:
     code, out, err = run(f"print-api-key {words}")
 
@@ -184,7 +184,7 @@ def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
     assert printed.out == "my $key\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert gone.out == f"Removed groq from {path}\n"
-    assert again.out == f"Nothing is stored for groq in {path}\n"
+    assert again.out == f"No stored credentials for groq in {path}\n"
 
 
 def test_whose_credentials_to_forget_must_be_said(run: Any) -> None:

@@ -31,7 +31,7 @@ def test_the_shell_must_be_one_that_is_known(words: list[str], capsys: Captured)
     assert main(["completion", *words], {}) == 1
 
     assert capsys.readouterr().err == (
-        "Error: For which shell? Valid values: bash, zsh, fish\n"
+        "Error: No valid shell given. Valid values: bash, zsh, fish\n"
         'For example, in ~/.bashrc: eval "$(pi completion bash)"\n'
     )
 
@@ -192,7 +192,7 @@ def test_fish_offers_options_also_behind_the_value_of_another() -> None:
 
     assert lines[-1] == (
         f"complete -c pi -n 'not __fish_seen_subcommand_from {commands}' -l model"
-        " -d 'provider/id:thinking, or a part of a name' -x"
+        " -d 'provider/id:thinking, or part of a name' -x"
     )
 
 

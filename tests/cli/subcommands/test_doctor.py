@@ -13,7 +13,7 @@ def test_a_new_home_lacks_credentials_but_nothing_is_broken(tmp_path: Path) -> N
     assert lines[0].startswith("✓ pi ")
     assert "○ credentials   for no provider" in lines
     assert any(line.strip().startswith("→ Set a variable such as") for line in lines)
-    assert lines[-1] == "· update        not looked for: switched off"
+    assert lines[-1] == "· update        not checked: disabled"
 
 
 def test_what_is_broken_makes_it_fail(tmp_path: Path) -> None:

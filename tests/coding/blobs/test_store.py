@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.blobs.store import PREFIX, Blob, BlobStore
 
 DATA = b"\x89PNG picture"
@@ -31,7 +31,7 @@ def test_bytes_are_stored_once_under_their_hash_and_are_private(tmp_path: Path) 
     assert path.stat() == before
 
 
-def test_a_picture_has_a_second_name_that_tells_its_type(tmp_path: Path) -> None:
+def test_a_picture_has_a_second_name_with_its_type(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
 
     blob = store.put(DATA, extension="png")
@@ -57,10 +57,10 @@ def test_a_blob_that_was_changed_is_as_good_as_gone(
     assert "is damaged" in caplog.text
 
 
-def test_where_nothing_can_be_stored_that_is_told(tmp_path: Path) -> None:
+def test_where_nothing_can_be_stored_that_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileAccessError):
         BlobStore(tmp_path / "file").put(DATA)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.blobs.artifacts import Artifacts, TextFolder
-from pi.coding.blobs.urls import AgentOutputs, NoSuchResource, Resource, resolve
+from pi.coding.blobs.urls import AgentOutputs, ArtifactText, NoSuchResource, resolve_artifact
 
 FOUND = '{"a": {"b c": [1, {"d": "text"}]}, "e": null}'
 
@@ -21,7 +21,9 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> TextFolder:
 
 
 def test_an_artifact_is_plain_text(folder: TextFolder) -> None:
-    assert resolve("artifact://1", [folder]) == Resource(text="one", media_type="text/plain")
+    assert resolve_artifact("artifact://1", [folder]) == ArtifactText(
+        text="one", media_type="text/plain"
+    )
 
 
 def test_all_sessions_that_take_part_are_searched(folder: TextFolder) -> None:
@@ -29,12 +31,12 @@ def test_all_sessions_that_take_part_are_searched(folder: TextFolder) -> None:
     for number in range(4):
         Artifacts(other).save("bash", f"other {number}")
 
-    assert resolve("artifact://1", [folder, other]).text == "one"
-    assert resolve("artifact://3", [folder, other]).text == "other 3"
+    assert resolve_artifact("artifact://1", [folder, other]).text == "one"
+    assert resolve_artifact("artifact://3", [folder, other]).text == "other 3"
 
 
 def test_an_agents_output_is_markdown(folder: TextFolder) -> None:
-    assert resolve("agent://Anna.Bob", [folder]) == Resource(
+    assert resolve_artifact("agent://Anna.Bob", [folder]) == ArtifactText(
         text="# words", media_type="text/markdown"
     )
 
@@ -53,7 +55,7 @@ def test_an_agents_output_is_markdown(folder: TextFolder) -> None:
 def test_a_part_of_an_output_is_asked_for_by_path_or_query(
     folder: TextFolder, address: str, text: str
 ) -> None:
-    assert resolve(f"agent://{address}", [folder]) == Resource(
+    assert resolve_artifact(f"agent://{address}", [folder]) == ArtifactText(
         text=text, media_type="application/json", is_extract=True
     )
 
@@ -68,24 +70,24 @@ def test_a_part_of_an_output_is_asked_for_by_path_or_query(
         ("agent://Carl", "Not found: Carl. Available: Anna, Anna.Bob"),
         ("agent://", "Not found: . Available: Anna, Anna.Bob"),
         ("agent://Anna/e?q=.e", "agent://Anna/e?q=.e has both a path and a query."),
-        ("agent://Anna/a/x", "The output of Anna has no 'x' where it was asked for."),
-        ("agent://Anna/a/b c/9", "The output of Anna has no '9' where it was asked for."),
-        ("agent://Anna/a/b c/x", "The output of Anna has no 'x' where it was asked for."),
-        ("agent://Anna/e/x", "The output of Anna has no 'x' where it was asked for."),
+        ("agent://Anna/a/x", "The output of Anna has no 'x' at this path."),
+        ("agent://Anna/a/b c/9", "The output of Anna has no '9' at this path."),
+        ("agent://Anna/a/b c/x", "The output of Anna has no 'x' at this path."),
+        ("agent://Anna/e/x", "The output of Anna has no 'x' at this path."),
         ("agent://Anna?q=a b", "Cannot understand the query 'a b' at ' b'."),
-        ("rule://x", "Cannot resolve rule://x: its scheme is unknown."),
+        ("rule://x", "Cannot resolve rule://x: unknown scheme."),
     ],
 )
 def test_an_address_that_leads_nowhere_says_why(folder: TextFolder, url: str, message: str) -> None:
     with pytest.raises(NoSuchResource) as problem:
-        resolve(url, [folder])
+        resolve_artifact(url, [folder])
 
     assert problem.value.message == message
 
 
 def test_a_part_of_what_is_no_json_cannot_be_had(folder: TextFolder) -> None:
     with pytest.raises(NoSuchResource, match=r"The output of Anna\.Bob is not JSON"):
-        resolve("agent://Anna.Bob/a", [folder])
+        resolve_artifact("agent://Anna.Bob/a", [folder])
 
 
 @pytest.mark.parametrize(
@@ -99,9 +101,9 @@ def test_without_a_session_or_a_directory_there_is_nothing(
     tmp_path: Path, url: str, message: str
 ) -> None:
     with pytest.raises(NoSuchResource) as problem:
-        resolve(url, [])
+        resolve_artifact(url, [])
     assert problem.value.message == message
 
     with pytest.raises(NoSuchResource) as problem:
-        resolve(url, [TextFolder(tmp_path / "missing")])
+        resolve_artifact(url, [TextFolder(tmp_path / "missing")])
     assert problem.value.message == "No artifacts directory found"

@@ -19,14 +19,14 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import Reason
+from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.request import Surroundings
+from pi.coding.compaction.request import CompactionSession
 from pi.coding.compaction.strategies import ShakeStrategy, Strategy, SummaryStrategy
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.testing import FakeClock, Reply, ScriptedStream, says
 
 SMALL = replace(FAUX_MODEL, context_window=10_000, max_tokens=2_000)
@@ -43,7 +43,7 @@ def always(call: Call) -> Reply:
 
 
 class Stage:
-    """Everything that was told, and the summaries that were asked for."""
+    """Everything that was emitted, and the summaries that were asked for."""
 
     def __init__(
         self,
@@ -57,18 +57,20 @@ class Stage:
     ) -> None:
         self.clock = FakeClock()
         self.bus = Bus()
-        self.told: list[Any] = []
+        self.emitted: list[Any] = []
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)
         self.stream = ScriptedStream(*steps)
-        self.log = new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
+        self.log = new_session(
+            SessionLocation(directory=None, cwd="/somewhere", report=lambda text: None)
+        )
         self.conversation = SessionConversation(self.log)
         self.options = options
-        self.around = Surroundings(
+        self.around = CompactionSession(
             conversation=lambda: self.conversation,
             add=self._add,
             bus=self.bus,
-            tell=self._tell,
+            emit=self._emit,
             clock=self.clock,
             options=lambda: self.options,
             model=lambda: self.agent.model,
@@ -87,17 +89,17 @@ class Stage:
             tools=tools,
             clock=self.clock,
         )
-        self.agent.subscribe(self.told.append)
+        self.agent.subscribe(self.emitted.append)
 
     @property
     def order(self) -> list[str]:
-        """The names of what was told, without deltas."""
-        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        """The names of what was emitted, without deltas."""
+        names = [msgspec.to_builtins(event)["type"] for event in self.emitted]
         return [name for name in names if name != "message_update"]
 
     def events(self, kind: type[Any]) -> list[Any]:
-        """What was told of one kind."""
-        return [event for event in self.told if isinstance(event, kind)]
+        """The emitted events of one kind."""
+        return [event for event in self.emitted if isinstance(event, kind)]
 
     @property
     def shown(self) -> str:
@@ -110,20 +112,20 @@ class Stage:
         """The kinds of entries in the log."""
         return [outline.type for outline in self.log.tree.outlines]
 
-    async def _tell(self, event: Any) -> None:
-        self.told.append(event)
+    async def _emit(self, event: Any) -> None:
+        self.emitted.append(event)
 
     async def _add(self, draft: KnownEntry) -> KnownEntry:
         public = self.conversation.add(draft)
         if public is not None:
-            await self._tell(EntryAppended(entry=public))
+            await self._emit(EntryAppended(entry=public))
         assert self.log.leaf is not None
         return self.log.at(self.log.leaf)  # type: ignore[return-value]
 
     async def _hand_off(self, document: str) -> None:
         self.handed.append(document)
 
-    def _asking(self, model: Model, reason: Reason, is_last: bool) -> Ask:
+    def _asking(self, model: Model, reason: CompactionReason, is_last: bool) -> Ask:
         async def ask(request: SummaryRequest) -> AssistantMessage:
             stream = self.summariser(model, request.context, StreamOptions())
             return await stream.result()

@@ -36,7 +36,7 @@ async def test_only_what_is_left_behind_is_summarised() -> None:
     assert "root" not in asked[0]
 
 
-async def test_a_compaction_of_the_branch_is_told_with_its_files() -> None:
+async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None:
     log = conversation().log
     root = said(log, "root")
     kept = said(log, "left")
@@ -78,11 +78,13 @@ async def test_handlers_add_to_a_move_and_may_forbid_it() -> None:
     root = said(log, "root")
     said(log, "left")
     bus = Bus()
-    bus.on(BeforeTree, lambda q: TreeDecision(label="here", summary=Notes(summary="n")))
-    bus.on(BeforeTree, lambda q: TreeDecision(custom_instructions="c", replace_instructions=True))
-    asked = await bus.ask(BeforeTree(move=tree_move(log, root)))
+    bus.subscribe(BeforeTree, lambda q: TreeDecision(label="here", summary=Notes(summary="n")))
+    bus.subscribe(
+        BeforeTree, lambda q: TreeDecision(custom_instructions="c", replace_instructions=True)
+    )
+    asked = await bus.query(BeforeTree(move=tree_move(log, root)))
 
     assert (asked.move.label, asked.move.custom_instructions) == ("here", "c")
     assert (asked.summary, asked.cancelled) == (Notes(summary="n"), False)
-    bus.on(BeforeTree, lambda q: TreeDecision(cancel=True))
-    assert (await bus.ask(BeforeTree(move=tree_move(log, root)))).settled
+    bus.subscribe(BeforeTree, lambda q: TreeDecision(cancel=True))
+    assert (await bus.query(BeforeTree(move=tree_move(log, root)))).is_settled

@@ -19,14 +19,14 @@ from pi.coding.compaction.events import (
     CompactionResult,
     CompactionStart,
 )
-from pi.coding.compaction.request import Wish
+from pi.coding.compaction.request import CompactionRequest
 from pi.coding.compaction.strategies import Declined, HandOff, Outcome, SummaryStrategy, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always
 
 LONG = "word " * 2_000
-MANUAL = Wish(reason="manual")
+MANUAL = CompactionRequest(reason="manual")
 
 
 async def stage_with(*summaries: Step, **options: object) -> Stage:
@@ -36,7 +36,7 @@ async def stage_with(*summaries: Step, **options: object) -> Stage:
     stage.agent.system_prompt = "Be brief."
     for n in range(3):
         await stage.agent.prompt(f"question {n} {LONG}")
-    stage.told.clear()
+    stage.emitted.clear()
     return stage
 
 
@@ -54,7 +54,7 @@ async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
     assert isinstance(entry.details, dict)
     assert set(entry.details) >= {"readFiles", "modifiedFiles"}
     assert [stage.log.line(place) for place in range(len(before))] == before
-    assert stage.told == [
+    assert stage.emitted == [
         CompactionStart(reason="manual"),
         CompactionEnd(reason="manual", result=result),
     ]
@@ -62,12 +62,14 @@ async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
 
 async def test_instructions_reach_the_summarising_model() -> None:
     stage = await stage_with(always)
-    await stage.compactor.compact(Wish(reason="manual", instructions="focus on the tests"))
+    await stage.compactor.compact(
+        CompactionRequest(reason="manual", instructions="focus on the tests")
+    )
 
     assert "focus on the tests" in str(stage.summariser.requests[0].messages)
 
 
-@pytest.mark.trap(232)
+@pytest.mark.behaviour("summary-keeps-the-policy")
 async def test_a_summary_request_offers_no_tools() -> None:
     stage = await stage_with(always)
     await stage.compactor.compact(MANUAL)
@@ -76,7 +78,7 @@ async def test_a_summary_request_offers_no_tools() -> None:
     assert all(not (m.tools_added or ()) for m in said if isinstance(m, SystemMessage))
 
 
-@pytest.mark.trap(230)
+@pytest.mark.behaviour("bad-summary-is-not-stored")
 @pytest.mark.parametrize("bad", [says(""), replace(says("half"), stop_reason="length")])
 async def test_a_summary_that_cannot_be_used_is_asked_for_again_and_then_refused(
     bad: Reply,
@@ -109,8 +111,8 @@ async def test_another_model_is_asked_when_the_sessions_own_one_fails() -> None:
 async def test_a_hook_may_forbid_a_compaction() -> None:
     stage = await stage_with()
     failed: list[CompactFailed] = []
-    stage.bus.on(BeforeCompact, lambda question: CompactDecision(cancel=True))
-    stage.bus.on(CompactFailed, failed.append)
+    stage.bus.subscribe(BeforeCompact, lambda question: CompactDecision(cancel=True))
+    stage.bus.subscribe(CompactFailed, failed.append)
     with pytest.raises(CompactionFailed) as problem:
         await stage.compactor.compact(MANUAL)
 
@@ -121,7 +123,7 @@ async def test_a_hook_may_forbid_a_compaction() -> None:
 async def test_a_hook_may_bring_the_compaction_itself() -> None:
     stage = await stage_with()
     compacted: list[Compacted] = []
-    stage.bus.on(Compacted, compacted.append)
+    stage.bus.subscribe(Compacted, compacted.append)
 
     def bring(question: BeforeCompact) -> CompactDecision:
         result = CompactionResult(
@@ -133,7 +135,7 @@ async def test_a_hook_may_bring_the_compaction_itself() -> None:
         )
         return CompactDecision(compaction=result)
 
-    stage.bus.on(BeforeCompact, bring)
+    stage.bus.subscribe(BeforeCompact, bring)
     await stage.compactor.compact(MANUAL)
 
     entry = compacted[0].compaction_entry
@@ -149,8 +151,8 @@ async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
     two = CompactingAnswer(
         context=("and the cat",), prompt="Write a haiku.", preserve_data={"b": 2}
     )
-    stage.bus.on(Compacting, lambda question: one)
-    stage.bus.on(Compacting, lambda question: two)
+    stage.bus.subscribe(Compacting, lambda question: one)
+    stage.bus.subscribe(Compacting, lambda question: two)
     await stage.compactor.compact(MANUAL)
 
     asked = str(stage.summariser.requests[0].messages)
@@ -161,7 +163,7 @@ async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
 
 
 class Fixed:
-    """A strategy that gives what it was made with."""
+    """A strategy that returns a fixed outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -172,7 +174,7 @@ class Fixed:
         return self._outcome
 
 
-@pytest.mark.trap(243)
+@pytest.mark.behaviour("portable-summary-fallback")
 async def test_a_strategy_that_declines_leaves_it_to_a_summary() -> None:
     picky = Fixed(Declined(why="no pictures"))
     stage = await stage_with(
@@ -193,12 +195,12 @@ async def test_a_directed_compaction_is_always_a_summary() -> None:
         options=replace(OPTIONS, strategy="snapcompact"),
         strategies={"snapcompact": picky, "context-full": SummaryStrategy()},
     )
-    await stage.compactor.compact(Wish(reason="manual", instructions="mind the gap"))
+    await stage.compactor.compact(CompactionRequest(reason="manual", instructions="mind the gap"))
 
     assert picky.asked == []
 
 
-async def test_a_hand_off_is_carried_out_by_whoever_owns_sessions() -> None:
+async def test_a_hand_off_is_carried_out_by_the_owner_of_sessions() -> None:
     stage = await stage_with(
         options=replace(OPTIONS, strategy="handoff"),
         strategies={"handoff": Fixed(HandOff(document="Go on here."))},
@@ -209,12 +211,12 @@ async def test_a_hand_off_is_carried_out_by_whoever_owns_sessions() -> None:
     assert (stage.handed, stage.kinds) == (["Go on here."], before)
 
 
-@pytest.mark.trap(244)
+@pytest.mark.behaviour("stale-background-compaction")
 async def test_a_compaction_of_a_branch_that_was_left_is_dropped() -> None:
     stage = await stage_with(always)
     first = next(iter(stage.log.branch())).id
-    stage.bus.on(Compacting, lambda question: stage.log.move_to(first))
-    with pytest.raises(CompactionFailed, match="elsewhere"):
+    stage.bus.subscribe(Compacting, lambda question: stage.log.move_to(first))
+    with pytest.raises(CompactionFailed, match="other"):
         await stage.compactor.compact(MANUAL)
 
     assert "compaction" not in stage.kinds

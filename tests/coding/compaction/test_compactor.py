@@ -1,4 +1,4 @@
-"""The beginning, the end and the abort of a compaction are told to everybody."""
+"""The beginning, the end and the abort of a compaction are emitted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.coding.compaction.stage import Stage, always
 from tests.coding.compaction.test_carrying_out import MANUAL, stage_with
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
     stage = await stage_with(always)
     started, never = asyncio.Event(), asyncio.Event()
@@ -22,7 +22,7 @@ async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
         started.set()
         await never.wait()
 
-    stage.bus.on(Compacting, hold)
+    stage.bus.subscribe(Compacting, hold)
     before = stage.kinds
     work = asyncio.create_task(stage.compactor.compact(MANUAL))
     await started.wait()

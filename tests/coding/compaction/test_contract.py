@@ -11,7 +11,7 @@ import pytest
 
 from pi.agent.tools.define import tool
 from pi.base.records import replace
-from pi.coding.compaction.request import Wish
+from pi.coding.compaction.request import CompactionRequest
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, Stage, always
 
@@ -36,7 +36,7 @@ async def edit(path: str) -> str:
     return "done"
 
 
-async def told(stage: Stage, text: str, *replies: Reply) -> None:
+async def say(stage: Stage, text: str, *replies: Reply) -> None:
     """One exchange, with whatever the model does in it."""
     stage.stream.add(*replies)
     await stage.agent.prompt(text)
@@ -50,14 +50,14 @@ async def history(stage: Stage, seed: int) -> None:
         dice.randrange(1, 28) + 28: (f"There is more to do:\n{TASK}", [says("I will see to it.")]),
         dice.randrange(1, 28) + 56: ("go on", [calls("edit", path=FILE), says("Changed.")]),
     }
-    await told(stage, FIRST, says("I will."))
+    await say(stage, FIRST, says("I will."))
     for n in range(1, 90):
         text, replies = planted.get(n, (f"{n} {FILLER}", [says(f"answer {n} {FILLER}")]))
-        await told(stage, text, *replies)
-    await told(stage, LATEST, says(NEXT))
+        await say(stage, text, *replies)
+    await say(stage, LATEST, says(NEXT))
 
 
-@pytest.mark.trap(247)
+@pytest.mark.behaviour("instructions-survive-compaction")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
@@ -65,12 +65,12 @@ async def test_what_matters_survives_any_number_of_compactions(seed: int, times:
     stage = Stage(summaries=[always], options=options, model=ROOMY, tools=[edit])
     await history(stage, seed)
     for n in range(times):
-        await stage.compactor.compact(Wish(reason="manual"))
+        await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert_survived(stage)
         if n < times - 1:
             for more in range(12):
-                await told(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
-            await told(stage, LATEST, says(NEXT))
+                await say(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
+            await say(stage, LATEST, says(NEXT))
 
 
 def assert_survived(stage: Stage) -> None:
@@ -82,11 +82,11 @@ def assert_survived(stage: Stage) -> None:
 async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
     stage = Stage(summaries=[always], options=options, model=ROOMY)
-    await told(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
+    await say(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
     for n in range(3):
-        await told(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
+        await say(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
 
     for _ in range(2):
-        await stage.compactor.compact(Wish(reason="manual"))
+        await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert "- Always answer in French. [entry " in stage.shown
-        await told(stage, FILLER, says(FILLER))
+        await say(stage, FILLER, says(FILLER))

@@ -1,4 +1,4 @@
-"""Compaction while nobody does anything."""
+"""Compaction of an idle session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def stage(**options: object) -> Stage:
     return it
 
 
-@pytest.mark.trap(245)
+@pytest.mark.behaviour("clear-is-a-hard-boundary")
 async def test_it_waits_for_the_time_and_for_background_work() -> None:
     it = await stage()
     jobs = ["one"]
@@ -50,7 +50,7 @@ async def test_a_small_conversation_is_left_alone() -> None:
     assert not await work
 
 
-async def test_it_is_off_unless_it_is_wanted() -> None:
+async def test_it_is_off_unless_it_is_enabled() -> None:
     it = await stage(idle_enabled=False)
 
     assert not await compact_when_idle(it.compactor, it.around, busy=lambda: False)

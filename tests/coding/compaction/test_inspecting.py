@@ -7,7 +7,7 @@ from tests.coding.compaction.stage import always
 from tests.coding.compaction.test_carrying_out import MANUAL, stage_with
 
 
-async def test_the_person_can_see_what_was_dropped() -> None:
+async def test_the_user_can_see_what_was_dropped() -> None:
     stage = await stage_with(always)
     assert dropped(stage.log) == []
     await stage.compactor.compact(MANUAL)

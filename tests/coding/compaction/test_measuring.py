@@ -17,13 +17,13 @@ from pi.coding.session.entries import (
     MessageEntry,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
-from tests.coding.session.sessions import append_all, make_shelf, user
+from pi.coding.session.opening import SessionLocation, new_session
+from tests.coding.session.sessions import append_all, make_location, user
 
 
 def conversation() -> SessionConversation:
     return SessionConversation(
-        new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
+        new_session(SessionLocation(directory=None, cwd="/somewhere", report=lambda text: None))
     )
 
 
@@ -54,7 +54,7 @@ def test_without_a_count_everything_is_guessed() -> None:
     assert 1_000 <= tokens_in_use(talk) <= 1_010
 
 
-def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_tell() -> None:
+def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_count() -> None:
     talk = conversation()
     said(talk.log, "old")
     kept = said(talk.log, "new")
@@ -134,7 +134,7 @@ def test_the_newest_answer_is_found() -> None:
 
 
 def test_a_long_conversation_without_answers_is_read_once() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     append_all(log, *(user(f"number {number}") for number in range(50)))
     conversation = SessionConversation(log)
     reads = 0

@@ -73,7 +73,7 @@ def test_numbers_that_can_be_are_not_refused(raw: object) -> None:
     check_tokens(raw)
 
 
-def test_a_strategy_that_nobody_has_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_strategy_is_named_with_those_that_there_are() -> None:
     options = CompactionOptions(strategy="shaek")
 
     assert unknown_strategy(options, ["mine"]) == (

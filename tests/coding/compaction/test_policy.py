@@ -1,4 +1,4 @@
-"""When a conversation is compacted, and what is told of it in which order."""
+"""When a conversation is compacted, and which events are emitted in which order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def filled(stage: Stage) -> None:
     """Two exchanges that are long enough to be worth compacting."""
     for _ in range(2):
         await stage.agent.prompt(LONG)
-    stage.told.clear()
+    stage.emitted.clear()
 
 
 async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run() -> None:
@@ -64,7 +64,7 @@ async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run
     assert SUMMARY in stage.shown
 
 
-@pytest.mark.trap(229)
+@pytest.mark.behaviour("old-usage-does-not-trigger")
 async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() -> None:
     stage = Stage(says("a"), answers("b", 9_000), Reply(usage=Usage()), summaries=[always])
     await stage.agent.prompt(LONG)
@@ -74,7 +74,7 @@ async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() 
     assert stage.order.count("compaction_start") == 1
 
 
-@pytest.mark.trap(229)
+@pytest.mark.behaviour("old-usage-does-not-trigger")
 async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_prompt() -> None:
     stage = Stage(
         calls("dig", depth=45_000),
@@ -93,7 +93,7 @@ async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_promp
     assert "compaction_start" not in stage.order
 
 
-@pytest.mark.trap(234)
+@pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
     stage = Stage(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
     await filled(stage)
@@ -123,7 +123,7 @@ async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
     assert "maximum context length" not in stage.shown
 
 
-@pytest.mark.trap(234)
+@pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_a_second_overflow_in_a_row_is_not_compacted_again() -> None:
     stage = Stage(says("a"), says("b"), OVERFLOW, OVERFLOW, summaries=[always])
     await filled(stage)
@@ -133,7 +133,7 @@ async def test_a_second_overflow_in_a_row_is_not_compacted_again() -> None:
     assert len(stage.stream.requests) == 4
 
 
-@pytest.mark.trap(8)
+@pytest.mark.behaviour("rate-limit-is-not-overflow")
 @pytest.mark.parametrize("failure", [RateLimited("429: slow", status=429), BadRequest("400: no")])
 async def test_other_failures_start_no_compaction(failure: Exception) -> None:
     stage = Stage(says("a"), says("b"), failure)  # type: ignore[arg-type]
@@ -184,7 +184,7 @@ async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: 
     cut = replace(answers("and then", usage), stop_reason="length")
     stage = Stage(says("a"), says("b"), cut, says("more"), summaries=[always])
     await filled(stage)
-    cancel = stage.bus.on(BeforeCompact, lambda asked: CompactDecision(cancel=True))
+    cancel = stage.bus.subscribe(BeforeCompact, lambda asked: CompactDecision(cancel=True))
     ended = await stage.agent.prompt("write")
     cancel()
 
@@ -206,7 +206,7 @@ async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
     assert "and again" in stage.shown
 
 
-@pytest.mark.trap(233)
+@pytest.mark.behaviour("when-compaction-is-checked")
 async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
     step = replace(calls("dig", depth=10), usage=Usage(input=8_500, output=10, total_tokens=8_510))
     stage = Stage(says("a"), says("b"), step, says("done"), summaries=[always], tools=[dig])
@@ -218,7 +218,7 @@ async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
     assert stage.order.count("agent_start") == 1
 
 
-@pytest.mark.trap(233)
+@pytest.mark.behaviour("when-compaction-is-checked")
 async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> None:
     stage = Stage(
         *[Reply(blocks=(Text(text="x"),), usage=Usage())] * 3,
@@ -228,7 +228,7 @@ async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> 
     for _ in range(2):
         await stage.agent.prompt(LONG * 2)
     stage.options = OPTIONS
-    stage.told.clear()
+    stage.emitted.clear()
     await stage.agent.prompt("next")
 
     assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
@@ -348,7 +348,7 @@ async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
     assert ("[Uneventful result elided]" in seen, nothing in seen) == (is_left_out, not is_left_out)
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_an_abort_of_the_run_ends_its_compaction() -> None:
     started = asyncio.Event()
     never = asyncio.Event()
@@ -359,7 +359,7 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
         return None
 
     stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
-    stage.bus.on(BeforeCompact, hold)
+    stage.bus.subscribe(BeforeCompact, hold)
     await stage.agent.prompt(LONG)
     run = asyncio.create_task(stage.agent.prompt(LONG))
     await started.wait()
@@ -371,7 +371,7 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
     assert not any(isinstance(entry, Compaction) for entry in stage.log.branch())
 
 
-@pytest.mark.trap(234)
+@pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_an_answer_that_is_complete_is_kept_however_full_the_window_was() -> None:
     stage = Stage(says("a"), answers("complete", 10_500), summaries=[always])
     await stage.agent.prompt(LONG)

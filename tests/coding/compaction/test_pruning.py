@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage
 from pi.base.records import replace
 from pi.coding.compaction.measuring import (
@@ -26,7 +26,7 @@ def exchange(
     useless: bool = False,
     error: bool = False,
     **args: Any,
-) -> list[Item]:
+) -> list[CompactionItem]:
     """A call and a result of about that many tokens."""
     asked = AssistantMessage(content=(ToolCall(id=id, name=tool, arguments=args),))
     given = ToolResultMessage(
@@ -36,12 +36,12 @@ def exchange(
         is_error=error,
     )
     return [
-        Item.of(f"{id}-call", asked),
-        replace(Item.of(id, given), useless=useless),
+        CompactionItem.of(f"{id}-call", asked),
+        replace(CompactionItem.of(id, given), useless=useless),
     ]
 
 
-def branch(*exchanges: list[Item]) -> list[Item]:
+def branch(*exchanges: list[CompactionItem]) -> list[CompactionItem]:
     return [item for items in exchanges for item in items]
 
 
@@ -84,7 +84,7 @@ def test_useless_results_are_no_longer_protected_by_their_age() -> None:
     assert notices(prune_tool_outputs(items)) == {"new": USELESS_NOTICE}
 
 
-@pytest.mark.trap(246)
+@pytest.mark.behaviour("file-lists-are-deduplicated")
 def test_a_result_smaller_than_its_notice_stays() -> None:
     items = branch(exchange("tiny", 2, useless=True))
 

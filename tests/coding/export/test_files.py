@@ -25,8 +25,8 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.session.entries import Entry, ModelChange, SessionHeader, UnknownEntry
 from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS
 
@@ -43,7 +43,7 @@ def session_file(tmp_path: Path) -> Path:
 
 
 def in_memory() -> SessionLog:
-    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(said("hello")))
     return log
 
@@ -77,14 +77,14 @@ def test_the_name_of_the_file_decides_what_it_is(
 
 
 def test_a_directory_gets_a_file_of_the_usual_name(session_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "shelf").mkdir()
+    (tmp_path / "folder").mkdir()
 
-    assert export_file(session_file, Path("shelf"), cwd=tmp_path) == (
-        tmp_path / "shelf/pi-session-2026_id.html"
+    assert export_file(session_file, Path("folder"), cwd=tmp_path) == (
+        tmp_path / "folder/pi-session-2026_id.html"
     )
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_a_missing_session_fails_and_nothing_is_created(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound) as caught:
         export_file(Path("gone.jsonl"), cwd=tmp_path)
@@ -110,7 +110,7 @@ def test_the_session_itself_is_never_replaced(session_file: Path, tmp_path: Path
     assert session_file.read_bytes() == before
 
 
-@pytest.mark.trap(293)
+@pytest.mark.behaviour("export-has-prompt-and-tools")
 @pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
 def test_recorded_sessions_are_exported_with_prompt_and_tools(file: Path, tmp_path: Path) -> None:
     page = export_file(file, cwd=tmp_path).read_text(encoding="utf-8")
@@ -123,9 +123,9 @@ def test_recorded_sessions_are_exported_with_prompt_and_tools(file: Path, tmp_pa
 
 
 def test_an_open_session_is_exported_without_its_secrets(live: SessionLog, tmp_path: Path) -> None:
-    told = Instructions(prompt=f"You know {SECRET} and more.", tools=())
+    instructions = Instructions(prompt=f"You know {SECRET} and more.", tools=())
 
-    page = export_session(live, cwd=tmp_path, secrets=[SECRET], instructions=told)
+    page = export_session(live, cwd=tmp_path, secrets=[SECRET], instructions=instructions)
 
     text = page.read_text(encoding="utf-8")
     assert SECRET not in text
@@ -152,7 +152,7 @@ def test_a_session_in_memory_cannot_be_exported(tmp_path: Path) -> None:
 
 
 def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) -> None:
-    log = new_session(Shelf(tmp_path, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(tmp_path, "/home/ada", lambda _: None))
     log.append(ModelChange(provider="mock", model_id="m"))
 
     with pytest.raises(ExportFailed, match=NOTHING_YET):
@@ -160,11 +160,13 @@ def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) 
 
 
 def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Path) -> None:
-    whole = SessionLog(read_session(session_file, Stamps()), Stamps())
+    whole = SessionLog(read_session(session_file, IdFactory()), IdFactory())
     whole.move_to("e22")
     (tmp_path / "branch.jsonl").write_bytes(branch_lines(whole, Redactor()))
 
-    branch = open_session(tmp_path / "branch.jsonl", Shelf(tmp_path, "/home/ada", lambda _: None))
+    branch = open_session(
+        tmp_path / "branch.jsonl", SessionLocation(tmp_path, "/home/ada", lambda _: None)
+    )
     branch.close()
 
     assert list(branch.entries()) == [sample()[n] for n in (*range(10), 21, 22)]

@@ -22,7 +22,7 @@ def test_the_sample_as_markdown() -> None:
     assert actual("sample.md") == recorded("sample.md")
 
 
-@pytest.mark.trap(291)
+@pytest.mark.behaviour("html-text-is-shown")
 @pytest.mark.parametrize(
     ("text", "harmless"),
     [

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.export.outline import Row, outline
+from pi.coding.export.outline import OutlineRow, build_outline
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import Entry
 from tests.coding.export.sessions import HEADER, answered, came, chain, message, said, sample
@@ -8,7 +8,7 @@ from tests.coding.export.sessions import HEADER, answered, came, chain, message,
 
 def shown(entries: list[Entry]) -> list[str]:
     """The outline as lines, indented by forks."""
-    rows = outline(read_transcript(HEADER, entries)).values()
+    rows = build_outline(read_transcript(HEADER, entries)).values()
     return [f"{'  ' * row.depth}{row.node} {row.kind}: {row.text}" for row in rows]
 
 
@@ -33,7 +33,7 @@ def test_an_outline_has_a_row_for_everything_that_is_drawn_by_itself() -> None:
 
 
 def test_where_branches_part_one_chooses_among_siblings() -> None:
-    rows = outline(read_transcript(HEADER, sample()))
+    rows = build_outline(read_transcript(HEADER, sample()))
 
     choices = {node: row.siblings for node, row in rows.items() if row.siblings}
     assert choices == {11: (11, 21), 21: (11, 21)}
@@ -42,9 +42,9 @@ def test_where_branches_part_one_chooses_among_siblings() -> None:
 def test_several_roots_are_siblings_too() -> None:
     entries = [*chain([message(said("a"))]), *chain([message(said("b"))], at=1)]
 
-    assert outline(read_transcript(HEADER, entries)) == {
-        0: Row(node=0, depth=1, siblings=(0, 1), kind="user", text="a"),
-        1: Row(node=1, depth=1, siblings=(0, 1), kind="user", text="b"),
+    assert build_outline(read_transcript(HEADER, entries)) == {
+        0: OutlineRow(node=0, depth=1, siblings=(0, 1), kind="user", text="a"),
+        1: OutlineRow(node=1, depth=1, siblings=(0, 1), kind="user", text="b"),
     }
 
 

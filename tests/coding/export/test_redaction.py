@@ -114,15 +114,15 @@ def test_an_entry_without_secrets_is_not_changed(entry: Entry) -> None:
     assert Redactor([SECRET]).entry(entry) == entry
 
 
-def test_the_header_and_what_the_model_was_told_are_looked_at() -> None:
+def test_the_header_and_the_instructions_are_redacted() -> None:
     redactor = Redactor([SECRET])
-    told = Instructions(prompt=f"p {SECRET}", tools=(replace(READ, description=SECRET),))
+    instructions = Instructions(prompt=f"p {SECRET}", tools=(replace(READ, description=SECRET),))
 
     assert redactor.header(replace(HEADER, cwd=f"/{SECRET}", parent_session=SECRET)) == replace(
         HEADER, cwd="/[redacted]", parent_session="[redacted]"
     )
     assert redactor.header(HEADER) == HEADER
-    assert redactor.instructions(told) == Instructions(
+    assert redactor.instructions(instructions) == Instructions(
         prompt="p [redacted]", tools=(replace(READ, description="[redacted]"),)
     )
 

@@ -27,7 +27,7 @@ def words(text: str) -> tuple[Part, ...]:
     return (Part(kind="words", text=text),)
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 def test_results_follow_their_calls_in_the_order_of_the_calls() -> None:
     answer = answered(
         "\n\n    first\n\n",
@@ -57,7 +57,7 @@ def test_results_follow_their_calls_in_the_order_of_the_calls() -> None:
     ]
 
 
-def test_the_model_and_the_person_see_different_things() -> None:
+def test_the_model_and_the_user_see_different_messages() -> None:
     drafts = (
         CustomMessageEntry(custom_type="note", content="for the model", display=False),
         message(BashExecution(command="ls", output="", exclude_from_context=True)),
@@ -81,7 +81,7 @@ def test_the_model_and_the_person_see_different_things() -> None:
         (BashExecution(command="x", output="", exit_code=0), "(no output)"),
     ],
 )
-def test_a_command_tells_how_it_ended(ran: BashExecution, output: str) -> None:
+def test_a_command_shows_how_it_ended(ran: BashExecution, output: str) -> None:
     [section] = seen("screen", message(ran))
 
     assert section.parts[1] == Part(kind="result", text=output)
@@ -107,10 +107,10 @@ def test_a_result_without_a_call_stands_alone() -> None:
     ]
 
 
-def test_only_the_branch_of_the_leaf_is_told() -> None:
-    told = sections(read_transcript(HEADER, sample(), leaf="e22"), "screen")
+def test_only_the_branch_of_the_leaf_is_rendered() -> None:
+    rendered = sections(read_transcript(HEADER, sample(), leaf="e22"), "screen")
 
-    assert [section.heading for section in told] == [
+    assert [section.heading for section in rendered] == [
         "User",
         "Assistant (mock/mock-r)",
         "Assistant (mock/mock-r)",

@@ -11,7 +11,7 @@ import pytest
 from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.export.sessions import SECRET, message, said
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
@@ -72,7 +72,7 @@ async def test_a_session_becomes_a_secret_gist_without_its_secrets(
     assert list(place.temporary.iterdir()) == []
 
 
-@pytest.mark.trap(295)
+@pytest.mark.behaviour("shares-do-not-collide")
 async def test_two_shares_at_once_have_files_of_their_own(live: SessionLog, place: Place) -> None:
     files: list[Path] = []
     both_there = asyncio.Barrier(2)
@@ -174,7 +174,7 @@ async def test_a_command_can_be_the_handler(
         ("echo done", "gh created a gist but did not say where it is."),
     ],
 )
-async def test_what_gh_complains_about_is_told(
+async def test_errors_of_gh_are_reported(
     live: SessionLog, place: Place, script: str, message: str
 ) -> None:
     place.install("gh", f"#!/bin/sh\n{script}\n")
@@ -220,9 +220,9 @@ async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
     assert list(place.temporary.iterdir()) == []
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
-    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(said("hello")))
 
     with pytest.raises(ExportFailed, match="Cannot export in-memory session to HTML"):

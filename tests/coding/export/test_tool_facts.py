@@ -21,7 +21,7 @@ from tests.coding.export.sessions import called, came
         ({"command": "x" * 200}, "x" * 159 + "…"),
     ],
 )
-def test_a_call_is_about_its_most_telling_argument(
+def test_the_subject_is_the_most_descriptive_argument(
     arguments: dict[str, object], about: str
 ) -> None:
     assert subject(called("c", "tool", **arguments)) == about
@@ -38,5 +38,5 @@ def test_a_result_without_a_diff_has_changed_nothing(details: object) -> None:
     assert changes(came("c", "edit", "text", details=details)) == ""
 
 
-def test_a_result_tells_what_it_changed() -> None:
+def test_a_result_contains_its_diff() -> None:
     assert changes(came("c", "edit", "text", details={"diff": "+1 a"})) == "+1 a"

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.messages import Cost, Usage
 from pi.base.records import replace
-from pi.coding.export.transcript import Spent, Totals, add_up, dollars, model_name
+from pi.coding.export.transcript import Spent, Totals, dollars, model_name, sum_usage
 from tests.coding.export.sessions import ONE_REQUEST, came, message, sample
 
 
@@ -21,7 +21,7 @@ def times(count: int) -> Usage:
 
 
 def test_all_branches_and_what_was_compacted_away_are_counted() -> None:
-    totals = add_up(sample())
+    totals = sum_usage(sample())
 
     assert totals == Totals(
         rows=(
@@ -37,13 +37,13 @@ def test_all_branches_and_what_was_compacted_away_are_counted() -> None:
 def test_what_a_tool_spent_is_counted_with_its_name() -> None:
     result = replace(came("c1", "oracle", "42"), usage=ONE_REQUEST)
 
-    assert add_up([message(result)]).rows == (
+    assert sum_usage([message(result)]).rows == (
         Spent(what="tool oracle", requests=1, usage=ONE_REQUEST),
     )
 
 
 def test_a_session_without_requests_has_cost_nothing() -> None:
-    assert add_up([]).all == Spent(what="", requests=0, usage=Usage())
+    assert sum_usage([]).all == Spent(what="", requests=0, usage=Usage())
 
 
 @pytest.mark.parametrize(

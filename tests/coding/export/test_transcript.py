@@ -9,11 +9,11 @@ from pi.ai.transcript import Instructions
 from pi.base.records import replace
 from pi.coding.export.transcript import (
     ROOT,
+    content_text,
     read_instructions,
     read_transcript,
-    said,
-    shortened,
-    unpadded,
+    strip_blank_lines,
+    truncate_text,
 )
 from pi.coding.session.entries import Compaction, Entry, Label, SessionInfo, UnknownEntry
 from tests.coding.export.sessions import (
@@ -124,7 +124,7 @@ def test_any_parents_make_a_tree(links: list[tuple[str, str]]) -> None:
     assert len(transcript.branch()) <= len(entries)
 
 
-@pytest.mark.trap(293)
+@pytest.mark.behaviour("export-has-prompt-and-tools")
 def test_prompt_and_tools_are_read_from_the_branch() -> None:
     transcript = read_transcript(HEADER, sample())
 
@@ -148,10 +148,10 @@ def test_a_compaction_brings_prompt_and_tools_of_its_own() -> None:
     assert read_instructions(branch) == Instructions(prompt="new\n\nhere", tools=(READ, write))
 
 
-def test_a_live_session_says_itself_what_the_model_was_told() -> None:
-    told = Instructions(prompt="live", tools=())
+def test_a_live_session_passes_its_instructions() -> None:
+    instructions = Instructions(prompt="live", tools=())
 
-    assert read_transcript(HEADER, sample(), instructions=told).instructions == told
+    assert read_transcript(HEADER, sample(), instructions=instructions).instructions == instructions
 
 
 def test_an_empty_session_has_no_model_and_does_not_think() -> None:
@@ -160,18 +160,18 @@ def test_an_empty_session_has_no_model_and_does_not_think() -> None:
     assert (transcript.model, transcript.thinking_level) == ("", "off")
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 def test_blank_lines_around_a_text_go_and_its_indentation_stays() -> None:
-    assert unpadded("\n  \n\n    indented\n\n  more\n \n\n") == "    indented\n\n  more"
-    assert unpadded(" \n\t\n") == ""
+    assert strip_blank_lines("\n  \n\n    indented\n\n  more\n \n\n") == "    indented\n\n  more"
+    assert strip_blank_lines(" \n\t\n") == ""
 
 
 def test_pictures_are_noted_in_words() -> None:
     picture = Image(data="", mime_type="image/png")
 
-    assert said((Text(text="See:"), picture)) == "See:\n[image]"
-    assert said("plain") == "plain"
+    assert content_text((Text(text="See:"), picture)) == "See:\n[image]"
+    assert content_text("plain") == "plain"
 
 
 def test_a_long_text_is_shortened() -> None:
-    assert [shortened("abcdef", 6), shortened("abc defg", 5)] == ["abcdef", "abc…"]
+    assert [truncate_text("abcdef", 6), truncate_text("abc defg", 5)] == ["abcdef", "abc…"]

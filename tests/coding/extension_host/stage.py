@@ -12,8 +12,8 @@ import msgspec
 from pi.ai.events import StreamEvent
 from pi.ai.providers.faux import Step
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.model_wraps import Ask, ModelRequest, ModelWrap
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap, SendRequest
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.port.ui import ExtensionUI
 from pi.coding.runtime.session.agent_session import AgentSession
@@ -23,7 +23,7 @@ Extension = Callable[[ExtensionAPI], Any]
 
 
 class Play:
-    """A session that runs, and what stands around it."""
+    """A running session with its stage."""
 
     def __init__(self, stage: Stage, session: AgentSession) -> None:
         self.stage = stage
@@ -36,13 +36,13 @@ class Play:
 
     @property
     def failures(self) -> list[str]:
-        """What extensions failed at, as clients are told."""
-        kinds = [event for event in self.stage.told if type(event).__name__ == "ExtensionFailed"]
+        """What extensions failed at, as reported to clients."""
+        kinds = [event for event in self.stage.events if type(event).__name__ == "ExtensionFailed"]
         return [f"{event.event}: {event.error}" for event in kinds]
 
-    def told(self, name: str) -> list[Any]:
+    def emitted(self, name: str) -> list[Any]:
         """The public events of one kind."""
-        return [event for event in self.stage.told if type(event).__name__ == name]
+        return [event for event in self.stage.events if type(event).__name__ == name]
 
 
 @asynccontextmanager
@@ -51,9 +51,10 @@ async def playing(
 ) -> AsyncIterator[Play]:
     """A session with these extensions and this script, started."""
     stage = Stage(tmp_path, *steps)
-    wanted = Wanted(discover=False, inline=extensions, **options.pop("wanted", {}))
+    given = options.pop("extension_options", {})
+    chosen = ExtensionOptions(discover=False, inline=extensions, **given)
     ui = options.pop("ui", None)
-    session = await stage.open(extensions=wanted, **options)
+    session = await stage.open(extensions=chosen, **options)
     try:
         if ui is not None:
             session.extensions.attach(ui, "rpc")
@@ -64,15 +65,15 @@ async def playing(
 
 
 def heard(session: AgentSession) -> list[Any]:
-    """What extensions have put into the session under that name."""
+    """The data of custom entries of the type "heard"."""
     entries = [msgspec.json.decode(entry) for entry in session.facts.entries()]
     return [entry["data"] for entry in entries if entry.get("customType") == "heard"]
 
 
 def noting(purposes: list[str]) -> ModelWrap:
-    """A wrap that only takes down what requests are for."""
+    """A wrap that records the purposes of requests."""
 
-    async def note(request: ModelRequest, ask: Ask) -> AsyncIterator[StreamEvent]:
+    async def note(request: ModelRequest, ask: SendRequest) -> AsyncIterator[StreamEvent]:
         purposes.append(request.purpose)
         async for event in ask(request):
             yield event
@@ -81,7 +82,7 @@ def noting(purposes: list[str]) -> ModelWrap:
 
 
 class FakeUI(ExtensionUI):
-    """A person who answers every question the same way, and remembers what they saw."""
+    """A user who answers every dialog the same way; records what is shown."""
 
     has_ui = True
 
@@ -90,14 +91,14 @@ class FakeUI(ExtensionUI):
         self.seen: list[tuple[str, ...]] = []
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-        """Their opinion."""
+        """The fixed answer."""
         self.seen.append(("confirm", title, message))
         return self.agrees
 
     def notify(self, message: str, kind: Any = None) -> None:
-        """They read it."""
+        """Recorded."""
         self.seen.append(("notify", message))
 
     def set_status(self, key: str, text: str | None) -> None:
-        """They see it."""
+        """Recorded."""
         self.seen.append(("status", key, str(text)))

@@ -8,17 +8,17 @@ from pi.base.clock import SystemClock
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
-    asks_session,
-    is_for,
-    may_sleep,
-    wanted_at_start,
-    wanted_in,
+    can_defer,
+    depends_on_session,
+    is_triggered,
+    loads_at_start,
+    supports_mode,
 )
 from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.settings import Settings
 
 
@@ -27,12 +27,14 @@ def waiting_for(*triggers: str) -> Manifest:
 
 
 def session() -> SessionLog:
-    stamps = Stamps(SystemClock(), bytes)
-    return new_session(Shelf(directory=None, cwd="/home/ada/project", report=print, stamps=stamps))
+    stamps = IdFactory(SystemClock(), bytes)
+    return new_session(
+        SessionLocation(directory=None, cwd="/home/ada/project", report=print, stamps=stamps)
+    )
 
 
 @pytest.mark.parametrize(
-    ("triggers", "wanted"),
+    ("triggers", "expected"),
     [
         ((), True),
         (("startup",), True),
@@ -44,8 +46,8 @@ def session() -> SessionLog:
         (("command:x", "event:input", "tool:x", "scheme:x", "entry:x", "setting:x"), False),
     ],
 )
-def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: bool) -> None:
-    assert wanted_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is wanted
+def test_triggers_known_at_the_start_decide(triggers: tuple[str, ...], expected: bool) -> None:
+    assert loads_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is expected
 
 
 @pytest.mark.parametrize(
@@ -61,23 +63,25 @@ def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: b
         (Manifest(activate=("command:x",), tools={"x": ToolManifest(description="X")}), False),
     ],
 )
-def test_what_nobody_can_meet_before_a_command_may_sleep(manifest: Manifest, sleeps: bool) -> None:
-    assert may_sleep(manifest, {"budget": "15m"}, "print") is sleeps
+def test_an_extension_without_early_triggers_can_be_deferred(
+    manifest: Manifest, sleeps: bool
+) -> None:
+    assert can_defer(manifest, {"budget": "15m"}, "print") is sleeps
 
 
 def test_the_screen_is_the_interactive_mode() -> None:
-    assert wanted_at_start(waiting_for("mode:interactive"), {}, "tui")
+    assert loads_at_start(waiting_for("mode:interactive"), {}, "tui")
 
 
 def test_an_extension_can_be_for_some_modes_alone() -> None:
     manifest = Manifest(modes=("interactive", "json"))
 
-    assert [is_for(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
-    assert all(is_for(Manifest(), mode) for mode in get_args(Mode))
+    assert [supports_mode(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
+    assert all(supports_mode(Manifest(), mode) for mode in get_args(Mode))
 
 
 @pytest.mark.parametrize(
-    ("raw", "wanted"),
+    ("raw", "expected"),
     [
         ({"tui": {"line": {"items": []}}}, True),
         ({"tui": {"line": True}}, True),
@@ -87,24 +91,24 @@ def test_an_extension_can_be_for_some_modes_alone() -> None:
         ({"tui": 3}, False),
     ],
 )
-def test_a_setting_that_has_a_value_counts(raw: dict[str, object], wanted: bool) -> None:
+def test_a_setting_with_a_value_is_a_trigger(raw: dict[str, object], expected: bool) -> None:
     manifest = waiting_for("setting:tui.line")
 
-    assert asks_session(manifest)
-    assert wanted_in(session(), Settings.in_memory(raw), manifest) is wanted
+    assert depends_on_session(manifest)
+    assert is_triggered(session(), Settings.in_memory(raw), manifest) is expected
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("todo", True), ("other", False)])
-def test_an_entry_of_its_own_counts(kind: Literal["todo", "other"], wanted: bool) -> None:
+@pytest.mark.parametrize(("kind", "expected"), [("todo", True), ("other", False)])
+def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: bool) -> None:
     log = session()
     log.append(CustomMessageEntry(custom_type="todo", content="said to the model"))
     log.append(Custom(custom_type=kind, data={"left": 3}))
 
     manifest = waiting_for("entry:todo")
 
-    assert asks_session(manifest)
-    assert wanted_in(log, Settings.in_memory(), manifest) is wanted
+    assert depends_on_session(manifest)
+    assert is_triggered(log, Settings.in_memory(), manifest) is expected
 
 
-def test_what_waits_for_its_use_alone_asks_no_session() -> None:
-    assert not asks_session(waiting_for("command:x", "flag:y"))
+def test_triggers_of_use_do_not_depend_on_the_session() -> None:
+    assert not depends_on_session(waiting_for("command:x", "flag:y"))

@@ -24,8 +24,8 @@ def test_an_answer_may_be_a_record_or_a_dict_of_its_fields() -> None:
     )
 
 
-def test_anything_else_is_refused_with_what_is_wanted() -> None:
-    with pytest.raises(TypeError, match="must give Block, a dict of its fields or None, not str"):
+def test_other_answers_are_refused_with_the_expected_type() -> None:
+    with pytest.raises(TypeError, match="must return Block, a dict of its fields or None, not str"):
         as_answer(Block, "no")
     with pytest.raises(TypeError, match="because"):
         as_answer(Block, {"because": "no"})
@@ -39,7 +39,7 @@ def test_a_draft_may_be_in_the_form_of_session_files() -> None:
     assert as_draft(entry) is entry
 
 
-def test_what_is_said_gets_the_time_unless_it_has_one() -> None:
+def test_a_message_without_a_timestamp_gets_one() -> None:
     said = {"custom_type": "x", "content": [Text(text="hi")]}
 
     assert as_custom_message(said, now_ms=5) == CustomMessage(

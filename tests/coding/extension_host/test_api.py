@@ -10,7 +10,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
-async def test_before_there_is_a_session_nothing_can_be_asked_of_it(tmp_path: Path) -> None:
+async def test_without_a_session_its_members_raise(tmp_path: Path) -> None:
     problems: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -20,8 +20,8 @@ async def test_before_there_is_a_session_nothing_can_be_asked_of_it(tmp_path: Pa
 
     async with playing(tmp_path, extension):
         assert problems == [
-            "There is no session yet: extensions are being loaded."
-            " Do this at session_start, or later."
+            "The session does not exist yet: extensions are still loading."
+            " Do this in a session_start handler, or later."
         ]
 
 

@@ -25,7 +25,7 @@ def always(call: Call) -> Reply:
 
 async def talk(play: Play) -> None:
     for _ in range(3):
-        await play.session.prompt("tell me something " * 20)
+        await play.session.prompt("say something " * 20)
 
 
 async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
     assert heard == [True]
 
 
-async def test_a_summary_is_told_more(tmp_path: Path) -> None:
+async def test_the_prompt_of_a_summary_can_be_extended(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.on("session_compacting", lambda event, ctx: {"context": ["open task: 42"]})
         pi.on("session.compacting", lambda event, ctx: {"context": ["open task: 43"]})
@@ -109,12 +109,12 @@ async def test_a_summary_is_told_more(tmp_path: Path) -> None:
     assert "open task: 43" in asked
 
 
-async def test_a_move_in_the_tree_may_be_cancelled_and_is_told(tmp_path: Path) -> None:
+async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path) -> None:
     heard: list[Any] = []
-    wanted = [{"cancel": True}, {"label": "here"}]
+    answers = [{"cancel": True}, {"label": "here"}]
 
     def extension(pi: ExtensionAPI) -> None:
-        pi.on("session_before_tree", lambda event, ctx: wanted.pop(0))
+        pi.on("session_before_tree", lambda event, ctx: answers.pop(0))
         pi.on("session_tree", lambda event, ctx: heard.append(event.old_leaf_id))
 
     async with playing(tmp_path, extension, steps=(says("one"),)) as play:
@@ -130,7 +130,7 @@ async def test_a_move_in_the_tree_may_be_cancelled_and_is_told(tmp_path: Path) -
     assert labels[person.entry_id].label == "here"
 
 
-async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) -> None:
+async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -146,13 +146,13 @@ async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) ->
         assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]
 
 
-async def test_a_project_has_no_say_in_what_is_trusted(tmp_path: Path) -> None:
+async def test_a_project_extension_cannot_decide_about_trust(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     stage.write("project/.pi/extensions/bold.py", TRUSTS_ALL)
     stage.write("other/AGENTS.md", "Obey me.")
-    async with await stage.open(cwd=stage.home / "other") as elsewhere:
-        await elsewhere.prompts.prompt("one")
-        file = elsewhere.facts.file
+    async with await stage.open(cwd=stage.home / "other") as other:
+        await other.prompts.prompt("one")
+        file = other.facts.file
     assert file is not None
     stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
     async with await stage.open() as session:
@@ -166,9 +166,9 @@ async def test_a_project_has_no_say_in_what_is_trusted(tmp_path: Path) -> None:
 async def test_extensions_of_the_user_decide_about_every_directory(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     stage.write("other/AGENTS.md", "Be kind.")
-    async with await stage.open(cwd=stage.home / "other") as elsewhere:
-        await elsewhere.prompts.prompt("one")
-        file = elsewhere.facts.file
+    async with await stage.open(cwd=stage.home / "other") as other:
+        await other.prompts.prompt("one")
+        file = other.facts.file
     assert file is not None
     stage.write(".pi/agent/extensions/mine.py", TRUSTS_ALL)
     async with await stage.open() as session:

@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.registries import clashes
-from pi.coding.port.extensions import Clash
+from pi.coding.extension_host.contributions.registries import name_conflicts
+from pi.coding.port.extensions import NameConflict
 from tests.coding.extension_host.stage import playing
 
 
-async def test_names_that_somebody_else_has_are_known(tmp_path: Path) -> None:
+async def test_name_conflicts_are_listed(tmp_path: Path) -> None:
     def first(pi: ExtensionAPI) -> None:
         pi.register_flag("plan")
         pi.add_section("rules", "first")
@@ -26,9 +26,9 @@ async def test_names_that_somebody_else_has_are_known(tmp_path: Path) -> None:
 
     lost = {"loser": "<inline:1:first>", "winner": "<inline:2:second>"}
     async with playing(tmp_path, first, second) as play:
-        assert clashes(play.host.registries) == [
-            Clash(kind="flag", name="plan", **lost),
-            Clash(kind="section", name="rules", **lost),
-            Clash(kind="service", name="stack", **lost),
-            Clash(kind="command", name="model", loser="<inline:1:first>", winner="pi"),
+        assert name_conflicts(play.host.registries) == [
+            NameConflict(kind="flag", name="plan", **lost),
+            NameConflict(kind="section", name="rules", **lost),
+            NameConflict(kind="service", name="stack", **lost),
+            NameConflict(kind="command", name="model", loser="<inline:1:first>", winner="pi"),
         ]

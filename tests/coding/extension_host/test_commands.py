@@ -40,8 +40,8 @@ def test_a_command_is_found_with_its_arguments() -> None:
     assert [commands.find(text) for text in ("hi", "/hiya", "/ hi")] == [None, None, None]
 
 
-@pytest.mark.trap(268)
-def test_those_that_share_a_name_are_numbered_and_the_nearest_one_has_the_name() -> None:
+@pytest.mark.behaviour("command-name-conflicts")
+def test_commands_that_share_a_name_are_numbered_and_the_highest_rank_keeps_it() -> None:
     commands = registered(("hi", "explicit"), ("hi", "user"))
 
     assert [(name, each.owner.path) for name, each in commands.listed()] == [
@@ -62,7 +62,7 @@ def test_bundled_commands_are_listed_and_numbered_after_all_others() -> None:
     ]
 
 
-@pytest.mark.trap(268)
+@pytest.mark.behaviour("command-name-conflicts")
 def test_built_in_commands_win() -> None:
     commands = registered(("model", "explicit"), ("hi", "user"))
 

@@ -9,7 +9,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 
-async def test_a_context_tells_how_the_session_is(tmp_path: Path) -> None:
+async def test_a_context_reports_the_state_of_the_session(tmp_path: Path) -> None:
     seen: dict[str, Any] = {}
 
     def extension(pi: ExtensionAPI) -> None:
@@ -53,7 +53,7 @@ async def test_a_context_tells_how_the_session_is(tmp_path: Path) -> None:
         }
 
 
-async def test_a_context_tells_how_long_and_how_dear_the_session_is(tmp_path: Path) -> None:
+async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
         await play.stage.clock.advance(2)
@@ -93,7 +93,7 @@ async def test_a_command_may_replace_the_session_and_go_on_in_the_new_one(
     assert story == ["setup 2", "new: True", "cancelled: False"]
 
 
-async def test_whoever_replaces_the_session_may_speak_in_the_new_one(tmp_path: Path) -> None:
+async def test_after_replacing_the_session_messages_go_to_the_new_one(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("again")
         async def again(args: str, ctx: Any) -> None:
@@ -111,7 +111,7 @@ async def test_whoever_replaces_the_session_may_speak_in_the_new_one(tmp_path: P
 
     places = [said.find(text) for text in ("from before", "go on", "two")]
     assert -1 not in places and places == sorted(places)
-    assert play.failures == ["command: This handle belongs to a session that is over."]
+    assert play.failures == ["command: This handle belongs to a session that has ended."]
 
 
 async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def forbidding(name: str) -> str:
     raise AuthUnavailable("The vault is closed.", hint="Open it.")
 
 
-async def test_the_first_source_that_knows_a_key_counts() -> None:
+async def test_the_first_key_of_a_source_wins() -> None:
     found, failures = sources(lambda name: None, broken, later, lambda name: "other")
 
     assert await found.key("acme") == "key of acme"
@@ -51,7 +51,7 @@ async def test_the_first_source_that_knows_a_key_counts() -> None:
     assert used_secrets() == ("key of acme",)
 
 
-async def test_a_source_may_forbid_that_anybody_else_is_asked() -> None:
+async def test_a_source_can_prevent_the_use_of_other_sources() -> None:
     found, failures = sources(forbidding, later)
 
     with pytest.raises(AuthUnavailable):
@@ -61,16 +61,16 @@ async def test_a_source_may_forbid_that_anybody_else_is_asked() -> None:
     assert failures == []
 
 
-async def test_a_key_of_the_command_line_goes_before_all_sources() -> None:
+async def test_a_key_of_the_command_line_precedes_all_sources() -> None:
     found, _ = sources(forbidding)
 
     assert await found.access(ACME, None, StreamOptions(api_key="mine"), SERVICES) is None
 
 
-async def test_only_those_who_are_named_are_known_to_have_a_key() -> None:
-    anybody, _ = sources(later)
+async def test_only_declared_names_are_configured() -> None:
+    undeclared, _ = sources(later)
     named, _ = sources(later, names=frozenset({"other"}))
 
-    assert not anybody.is_configured(ACME)
+    assert not undeclared.is_configured(ACME)
     assert named.is_configured(Provider(id="other", name="Other"))
     assert await named.key("acme") is None

@@ -61,14 +61,14 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
 @pytest.mark.parametrize(
     ("code", "problem"),
     [
-        ("WORDS = 3\n", "brings no tool"),
+        ("WORDS = 3\n", "defines no tool"),
         (FACTORY.format(kind="def", name="read", result="where"), "the name of a built-in tool"),
-        (FACTORY.format(kind="def", name="x", result="3"), "3 is no tool"),
-        ("def tools(pi): return {'name': 'x'}\n", "{'name': 'x'} is no tool"),
+        (FACTORY.format(kind="def", name="x", result="3"), "3 is not a tool"),
+        ("def tools(pi): return {'name': 'x'}\n", "{'name': 'x'} is not a tool"),
         ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
     ],
 )
-async def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, code: str, problem: str) -> None:
+async def test_an_unusable_file_is_reported(tmp_path: Path, code: str, problem: str) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/tools/bad.py", code)
     session = await stage.open()
@@ -91,11 +91,11 @@ async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_of_two_files_with_a_tool_of_one_name_the_first_counts(tmp_path: Path) -> None:
+async def test_of_two_files_with_a_tool_of_one_name_the_first_wins(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     first = stage.write(".pi/agent/tools/a.py", FUNCTION)
     second = stage.write(".pi/agent/tools/b.py", FUNCTION)
-    stage.write("project/.pi/tools/c.py", FUNCTION)  # the project's own beats the person's
+    stage.write("project/.pi/tools/c.py", FUNCTION)  # the project wins over the user
     session = await stage.open(approve=True)
 
     states = {Path(info.path).name: info.state for info in session.extensions.infos()}

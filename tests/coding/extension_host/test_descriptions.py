@@ -6,7 +6,7 @@ import pytest
 
 from pi.base.records import Record
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 
 
 class Shape(Record):
@@ -15,14 +15,14 @@ class Shape(Record):
 
 
 def test_a_record_is_described_by_its_fields() -> None:
-    made = described(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
+    made = record_from_fields(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
 
     assert made == Shape(name="line", corners=(1, 2))
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
-def test_who_names_other_fields_is_told_which_there_are(fields: dict[str, Any]) -> None:
-    with pytest.raises(ExtensionError, match="A shape cannot be understood: ") as problem:
-        described(Shape, fields, "A shape")
+def test_unknown_fields_are_refused_with_the_valid_ones(fields: dict[str, Any]) -> None:
+    with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
+        record_from_fields(Shape, fields, "A shape")
 
-    assert problem.value.hint == "Describe it by these names: name, corners."
+    assert problem.value.hint == "Valid fields: name, corners."

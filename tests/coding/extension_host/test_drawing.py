@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.coding.port.drawing import Drawn, made
+from pi.coding.port.drawing import GuardedDrawable, made
 
 
 class Line:
@@ -26,7 +26,7 @@ class Broken:
         raise ValueError("no rows")
 
 
-def test_a_maker_is_given_as_much_as_it_asks_for() -> None:
+def test_a_factory_gets_as_many_arguments_as_it_takes() -> None:
     def two(tui: str, theme: str, extra: str = "own") -> Line:
         return Line(tui, theme, extra)
 
@@ -35,19 +35,19 @@ def test_a_maker_is_given_as_much_as_it_asks_for() -> None:
     assert drawn == [["1('tui', 'theme', 'keys')"], ["1()"], ["1('tui', 'theme', 'own')"]]
 
 
-def test_what_fails_is_told_once_and_is_empty_from_then_on() -> None:
-    told: list[str] = []
-    broken = Drawn(Broken(), lambda problem: told.append(str(problem)))
+def test_a_failing_drawable_is_reported_once_and_empty_afterwards() -> None:
+    reported: list[str] = []
+    broken = GuardedDrawable(Broken(), lambda problem: reported.append(str(problem)))
 
     assert [broken.render(9), broken.render(9)] == [(), ()]
     broken.invalidate()
 
-    assert told == ["no rows"]
+    assert reported == ["no rows"]
 
 
-def test_what_does_not_fail_is_drawn_as_it_is() -> None:
+def test_what_does_not_fail_is_drawn_unchanged() -> None:
     line = Line()
-    drawn = Drawn(line, lambda problem: None)
+    drawn = GuardedDrawable(line, lambda problem: None)
 
     drawn.invalidate()
 

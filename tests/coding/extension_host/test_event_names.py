@@ -24,6 +24,6 @@ def test_every_event_of_the_original_has_a_name_here() -> None:
     }
 
 
-def test_no_two_names_stand_for_one_event() -> None:
+def test_no_two_names_mean_one_event() -> None:
     assert {NAMES[kind] for kind in EVENTS.values()} == set(EVENTS)
     assert all(kind.__doc__ for kind in EVENTS.values())

@@ -19,9 +19,9 @@ from pi.ai.stream import Flush
 from pi.ai.wire_support.exchange import Services
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.bus import Question
+from pi.coding.bus import Query
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.testing import FakeClock, ScriptedProvider
 from tests.coding.extension_host.stage import FakeUI, Play
@@ -37,18 +37,18 @@ PLAIN = replace(FAUX_MODEL, id="plain")
 SETTINGS = {"compaction": {"keepRecentTokens": 10}, "cacheWarming": "idle"}
 QUIET = {"tool_call", "user_bash"}
 """Failures that are no news: they forbid something."""
-QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 FAILURES = {
     "observes": set[str](),
     "answers nonsense": QUESTIONS - QUIET,
     "raises": set(EVENTS) - QUIET,
     "hangs": set(EVENTS) - QUIET,
 }
-"""What is told of handlers that behave in a way."""
+"""What is reported for handlers that behave in a given way."""
 
 
 class Wire(ScriptedProvider):
-    """A script that is asked and answered as over a network."""
+    """A scripted provider with requests and responses as over a network."""
 
     async def answer(
         self, asked: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -66,7 +66,7 @@ def big(reply: Reply) -> Reply:
 
 
 class Handlers:
-    """One at every event, which behaves in one way."""
+    """A handler of every event that behaves in one way."""
 
     def __init__(self, how: str) -> None:
         self._how = how
@@ -102,7 +102,7 @@ class Handlers:
         return handle
 
     async def time_passes(self, clock: FakeClock) -> None:
-        """Let the time of whoever hangs run out."""
+        """Let the time limit of a hanging handler expire."""
         while True:
             await self.hangs.wait()
             self.hangs.clear()
@@ -141,10 +141,10 @@ async def act(play: Play) -> None:
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
 async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
     handlers, stage = Handlers(how), Stage(tmp_path)
-    wanted = Wanted(discover=False, inline=(handlers.extension,))
+    chosen = ExtensionOptions(discover=False, inline=(handlers.extension,))
     passing = asyncio.ensure_future(handlers.time_passes(stage.clock))
     async with asyncio.timeout(60):
-        session = await stage.open(extensions=wanted, settings=SETTINGS)
+        session = await stage.open(extensions=chosen, settings=SETTINGS)
         session.extensions.attach(FakeUI(), "rpc")
         await session.start()
         play = Play(stage, session)
@@ -153,6 +153,6 @@ async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path
     passing.cancel()
     await asyncio.wait({passing})
 
-    failed = {event.event for event in play.told("ExtensionFailed")}
+    failed = {event.event for event in play.emitted("ExtensionFailed")}
     assert set(EVENTS) - handlers.heard == set()
     assert failed == FAILURES[how]

@@ -9,7 +9,7 @@ import pytest
 from msgspec import NODEFAULT
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.coding.bus import Question
+from pi.coding.bus import Query
 from pi.coding.compaction.events import CompactDecision, CompactingAnswer, TreeDecision
 from pi.coding.extension_host.events.answers import Block, ResourcesAnswer
 from pi.coding.extension_host.events.handlers import EVENTS
@@ -31,7 +31,7 @@ FINAL = {
     "tool_call": {"block": True},
     "user_bash": {"result": {"output": ""}},
 }
-"""Answers after which nobody else is asked."""
+"""Answers after which no other handler is called."""
 
 ANSWER = AssistantMessage(content=(Text(text="better"),))
 CHANGES: dict[str, tuple[Any, str, Any]] = {
@@ -90,9 +90,9 @@ async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
     for handler in handlers:
         desk.on(name, handler)
     event = sample(name)
-    if isinstance(event, Question):
-        return await desk.in_time(desk.hooks.ask(event), 31)
-    return await desk.in_time(desk.hooks.tell(event), 31)
+    if isinstance(event, Query):
+        return await desk.in_time(desk.hooks.query(event), 31)
+    return await desk.in_time(desk.hooks.emit(event), 31)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -109,7 +109,7 @@ async def test_every_handler_observes(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("how", ["raises", "hangs"])
-async def test_one_that_fails_harms_nobody_else(name: str, how: str) -> None:
+async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str) -> None:
     desk = Desk()
     seen: list[str] = []
 
@@ -132,11 +132,11 @@ async def test_a_final_answer_ends_the_question(name: str) -> None:
         Desk(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
     )
 
-    assert (asked.settled, seen) == (True, [])
+    assert (asked.is_settled, seen) == (True, [])
 
 
 def test_every_question_and_nothing_else_can_be_answered() -> None:
-    questions = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+    questions = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 
     assert set(CHANGES) == questions
 
@@ -165,14 +165,14 @@ async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str)
     asked = await dispatch(desk, name, lambda event, ctx: 7)
 
     guarded = name in GUARDS
-    assert asked.settled == guarded
+    assert asked.is_settled == guarded
     assert len(desk.failures) == (0 if guarded else 1)
     if not guarded:
         assert asked == sample(name)
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])
-async def test_what_is_only_told_takes_no_answer(name: str) -> None:
+async def test_plain_events_take_no_answer(name: str) -> None:
     desk = Desk()
     seen: list[str] = []
 
@@ -184,7 +184,7 @@ async def test_what_is_only_told_takes_no_answer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-async def test_what_is_changed_in_place_is_seen_by_whoever_comes_next(name: str) -> None:
+async def test_changes_in_place_are_seen_by_the_next_handler(name: str) -> None:
     field, value = IN_PLACE[name]
     seen: list[Any] = []
 

@@ -56,7 +56,7 @@ async def test_a_source_makes_models_available_before_one_is_chosen(tmp_path: Pa
     assert not play.stage.registry.has_auth("anthropic")  # it ended with its session
 
 
-async def test_a_source_that_alone_may_answer_stops_a_request(tmp_path: Path) -> None:
+async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -> None:
     def vault(pi: ExtensionAPI) -> None:
         def refuse(name: str) -> str:
             raise AuthUnavailable("The vault is closed.")

@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 
 from pi.coding.bus import Owner
-from pi.coding.extension_host.api.messages import EventBus, ExtensionEvent
+from pi.coding.extension_host.api.messages import ExtensionChannel, ExtensionEvent
 
 ME = Owner(name="me", path="/me.py")
 
 
-async def test_whoever_listens_to_a_name_hears_what_is_emitted_under_it() -> None:
+async def test_subscribers_of_a_name_get_its_events() -> None:
     failures: list[str] = []
     heard: list[Any] = []
-    bus = EventBus(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
+    bus = ExtensionChannel(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
 
     async def slow(data: Any) -> None:
         heard.append(("slow", data))
@@ -31,7 +31,7 @@ async def test_whoever_listens_to_a_name_hears_what_is_emitted_under_it() -> Non
     assert (heard, failures) == ([("slow", 1)], ["a: no", "a: no"])
 
 
-def test_an_event_of_an_extension_is_told_as_one_kind() -> None:
+def test_an_extension_event_has_one_public_type() -> None:
     assert msgspec.json.encode(ExtensionEvent(name="x", data={"a": 1})) == (
         b'{"type":"extension_event","name":"x","data":{"a":1}}'
     )

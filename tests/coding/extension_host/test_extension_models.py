@@ -20,12 +20,12 @@ async def test_models_are_found_by_name(tmp_path: Path) -> None:
         model = pi.models.resolve("faux/faux")
         assert model is not None
         assert model in pi.models.available()
-        assert pi.models.resolve("nobody/none") is None
-        with pytest.raises(ExtensionError, match="nobody"):
-            pi.models.ask("hi", model="nobody/none")
+        assert pi.models.resolve("unknown/none") is None
+        with pytest.raises(ExtensionError, match="unknown"):
+            pi.models.ask("hi", model="unknown/none")
 
 
-async def test_a_role_stands_for_a_model_also_on_the_command_line(tmp_path: Path) -> None:
+async def test_a_role_resolves_to_a_model_also_on_the_command_line(tmp_path: Path) -> None:
     def roles(pi: ExtensionAPI) -> None:
         pi.models.add_resolver(lambda name: "faux/faux" if name == "smart" else None)
 
@@ -34,7 +34,7 @@ async def test_a_role_stands_for_a_model_also_on_the_command_line(tmp_path: Path
         assert play.session.model.id == "faux"
 
 
-async def test_the_first_resolver_that_knows_a_name_counts_and_a_broken_one_is_passed_over(
+async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []

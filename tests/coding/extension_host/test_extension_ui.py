@@ -13,7 +13,7 @@ from pi.coding.port.drawing import NoRows
 from tests.coding.extension_host.stage import FakeUI, playing
 
 
-async def test_dialogs_are_told_and_what_is_shown_is_taken_away(tmp_path: Path) -> None:
+async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) -> None:
     heard: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -43,7 +43,7 @@ async def test_dialogs_are_told_and_what_is_shown_is_taken_away(tmp_path: Path) 
 
 
 class Screen(FakeUI):
-    """Remembers everything that stays."""
+    """Records everything that is shown."""
 
     def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
         self.seen.append(("widget", key, str(lines)))
@@ -88,7 +88,7 @@ class Screen(FakeUI):
         return Shown()
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Path) -> None:
     ui = Screen()
 
@@ -143,7 +143,7 @@ async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Pa
     ]
 
 
-async def test_facts_are_shared_and_end_with_whoever_told_them(tmp_path: Path) -> None:
+async def test_facts_are_shared_and_removed_with_their_extension(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def guard(pi: ExtensionAPI) -> None:
@@ -169,7 +169,7 @@ async def test_facts_are_shared_and_end_with_whoever_told_them(tmp_path: Path) -
     assert seen == [{"sandbox": "strict"}, {"sandbox": "strict"}, {}]
 
 
-async def test_a_drawing_that_fails_is_told_with_the_name_of_its_extension(tmp_path: Path) -> None:
+async def test_a_failing_drawing_is_reported_with_the_name_of_its_extension(tmp_path: Path) -> None:
     drawn: list[Any] = []
 
     class Showing(FakeUI):
@@ -194,8 +194,8 @@ async def test_a_drawing_that_fails_is_told_with_the_name_of_its_extension(tmp_p
         assert play.failures == ["widget w: no rows"]
 
 
-@pytest.mark.trap(263)
-async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: Path) -> None:
+@pytest.mark.behaviour("stale-handles-raise")
+async def test_the_ui_of_an_ended_session_shows_nothing(tmp_path: Path) -> None:
     answers: list[Any] = []
     opened = asyncio.Event()
     kept: list[Any] = []
@@ -226,13 +226,13 @@ async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: P
             kept[0].ui.set_fact("late", "x")
 
 
-async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
+async def test_only_documented_attributes_exist(tmp_path: Path) -> None:
     failed: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("look")
         async def look(args: str, ctx: Any) -> None:
-            with pytest.raises(AttributeError, match="nothing that is called seen"):
+            with pytest.raises(AttributeError, match="no attribute 'seen'"):
                 failed.extend(ctx.ui.seen)
 
     async with playing(tmp_path, extension) as play:

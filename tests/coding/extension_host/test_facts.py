@@ -7,30 +7,30 @@ ADA, BOB = Owner(name="ada", path="ada"), Owner(name="bob", path="bob", number=1
 
 
 class Painted:
-    """Rows that count how often they are painted."""
+    """Rows that count how often they are redrawn."""
 
     def __init__(self) -> None:
         self.times = 0
         self.removed = False
 
     def invalidate(self) -> None:
-        """Once more."""
+        """Count."""
         self.times += 1
 
     def remove(self) -> None:
-        """No longer there."""
+        """Removed."""
         self.removed = True
 
 
-def test_the_last_text_of_a_name_counts_until_it_is_taken_back() -> None:
+def test_the_last_text_of_a_name_is_used_until_it_is_removed() -> None:
     facts = Facts()
     facts.add("sandbox", "on", ADA)
     take_back = facts.add("sandbox", "strict", BOB)
 
-    told = [facts.texts]
+    reported = [facts.texts]
     take_back()
 
-    assert [*told, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
+    assert [*reported, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
 
 
 def test_rows_are_painted_at_every_change_as_long_as_they_are_there() -> None:

@@ -14,7 +14,7 @@ from pi.coding.extension_host.errors import (
     HandlerEscaped,
     HandlerTimeout,
     contained,
-    words,
+    error_text,
 )
 
 
@@ -57,7 +57,7 @@ async def awaiting_a_cancelled_task() -> None:
 
 
 class OwnKind(BaseException):
-    """Such as libraries have for ending a program; this one cannot even be printed."""
+    """Like the exceptions with which libraries end a program; it cannot be printed."""
 
     def __str__(self) -> str:
         raise ZeroDivisionError
@@ -142,7 +142,7 @@ async def test_closing_a_task_closes_the_handler() -> None:
     assert seen == ["closed"]
 
 
-def test_a_failure_is_told_in_the_form_of_the_protocol() -> None:
+def test_a_failure_has_the_form_of_the_protocol() -> None:
     failed = ExtensionFailed(extension_path="/x.py", event="input", error="no")
 
     assert msgspec.json.encode(failed) == (
@@ -150,12 +150,12 @@ def test_a_failure_is_told_in_the_form_of_the_protocol() -> None:
     )
 
 
-def test_a_failure_has_words_even_when_it_says_nothing() -> None:
-    assert [words(problem) for problem in (ValueError(), ValueError("x"), SystemExit(3))] == [
+def test_an_error_without_a_message_is_reported_by_its_type() -> None:
+    assert [error_text(problem) for problem in (ValueError(), ValueError("x"), SystemExit(3))] == [
         "ValueError",
         "x",
         "3",
     ]
-    assert words(ExtensionError("a", hint="b")) == "a"
-    assert words(OwnKind()) == "OwnKind"
-    assert words(HandlerTimeout(30)) == "It took longer than 30 seconds and was cancelled."
+    assert error_text(ExtensionError("a", hint="b")) == "a"
+    assert error_text(OwnKind()) == "OwnKind"
+    assert error_text(HandlerTimeout(30)) == "It took longer than 30 seconds and was cancelled."

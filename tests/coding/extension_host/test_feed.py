@@ -15,7 +15,7 @@ async def taken(feed: Feed) -> list[FeedItem]:
     return [item async for item in feed]
 
 
-async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
+async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
@@ -48,7 +48,7 @@ async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
     assert rest[first_answer + 1].data["type"] == "message_end"
 
 
-async def test_what_is_chosen_and_where_one_goes_is_told_without_an_event(tmp_path: Path) -> None:
+async def test_a_feed_reports_selections_and_moves_without_an_event(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
@@ -66,7 +66,7 @@ async def test_what_is_chosen_and_where_one_goes_is_told_without_an_event(tmp_pa
     assert moves[-1][1]["thinkingLevel"] == "high"
 
 
-async def test_whoever_comes_in_the_middle_of_an_answer_sees_what_there_is_of_it(
+async def test_a_reader_that_starts_mid_answer_gets_the_partial_answer(
     tmp_path: Path,
 ) -> None:
     partial: list[Any] = []
@@ -87,7 +87,7 @@ async def test_whoever_comes_in_the_middle_of_an_answer_sees_what_there_is_of_it
     assert texts[-1].startswith("one two")
 
 
-async def test_a_reader_that_is_far_behind_begins_anew(tmp_path: Path) -> None:
+async def test_a_reader_that_is_far_behind_gets_a_new_snapshot(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append, steps=(says("a b c d e f g h"),)) as play:

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.discovery.finding import Found, explicit, find, inline
+from pi.coding.extension_host.discovery.finding import (
+    FoundExtensions,
+    explicit,
+    find_candidates,
+    inline,
+)
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place, SourceInfo
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 CODE = "def extension(pi): ...\n"
 
@@ -24,7 +29,7 @@ def write(folder: Path, *names: str) -> None:
 def test_files_and_packages_of_a_folder_are_extensions(tmp_path: Path) -> None:
     write(tmp_path, "b.py", "a/__init__.py", "_private.py", "empty/notes.txt", ".hidden.py")
 
-    found = find([Place(path=tmp_path)], "user", no_warning)
+    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
     assert [candidate.name for candidate in found.candidates] == ["a", "b"]
     assert found.candidates[1].source == SourceInfo(
@@ -36,7 +41,7 @@ def test_a_folder_may_name_its_extensions(tmp_path: Path) -> None:
     write(tmp_path, "kit/src/one.py", "kit/src/two.py", "kit/other.py")
     (tmp_path / "kit" / "pi.toml").write_text('extensions = ["src/*.py"]')
 
-    found = find([Place(path=tmp_path)], "user", no_warning)
+    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
     assert [candidate.name for candidate in found.candidates] == ["one", "two"]
 
@@ -44,7 +49,7 @@ def test_a_folder_may_name_its_extensions(tmp_path: Path) -> None:
 def test_extensions_of_the_original_are_counted_and_no_error(tmp_path: Path) -> None:
     write(tmp_path, "old.ts", "older/index.js", "new.py")
 
-    found = find([Place(path=tmp_path)], "user", no_warning)
+    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
     assert [candidate.name for candidate in found.candidates] == ["new"]
     assert found.foreign == (str(tmp_path / "old.ts"), str(tmp_path / "older/index.js"))
@@ -64,11 +69,11 @@ def test_the_same_file_under_two_names_is_one_extension(tmp_path: Path) -> None:
     assert warnings == []
 
 
-def test_one_that_was_named_and_is_not_there_is_warned_of(tmp_path: Path) -> None:
+def test_a_named_extension_that_is_missing_causes_a_warning(tmp_path: Path) -> None:
     warnings: list[str] = []
 
     explicit(["nope.py"], tmp_path, warnings.append)
-    find([Place(path=tmp_path / "extensions")], "user", warnings.append)
+    find_candidates([Place(path=tmp_path / "extensions")], "user", warnings.append)
 
     assert warnings == [f"Extension {tmp_path / 'nope.py'} does not exist."]
 
@@ -77,7 +82,7 @@ def test_a_list_may_leave_some_out(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "b.py", "b.ts")
     listed = Selection.of(["!b*"], tmp_path)
 
-    found = find([Place(path=tmp_path)], "user", no_warning, listed)
+    found = find_candidates([Place(path=tmp_path)], "user", no_warning, listed)
 
     assert [candidate.name for candidate in found.candidates] == ["a"]
     assert found.foreign == ()
@@ -92,7 +97,7 @@ def test_functions_of_a_program_have_names_that_differ() -> None:
     assert found[0].factory is mine
 
 
-def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_folder_with_a_broken_manifest_is_reported_and_skipped(tmp_path: Path) -> None:
     write(tmp_path, "good.py")
     for name, text in {
         "a/pi.toml": "x = [",
@@ -105,13 +110,13 @@ def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Pat
         (tmp_path / name).write_text(text, encoding="latin-1")
     warnings: list[str] = []
 
-    found = find([Place(path=tmp_path)], "user", warnings.append)
+    found = find_candidates([Place(path=tmp_path)], "user", warnings.append)
 
     assert [candidate.name for candidate in found.candidates] == ["good"]
     assert [warning.split(tmp_path.name)[1][:3] for warning in warnings] == [
         "/a/",
         "/b/",
-        "/d ",
+        "/d:",
         "/e/",
     ]
 
@@ -120,9 +125,9 @@ def test_what_a_folder_of_the_original_names_is_counted(tmp_path: Path) -> None:
     write(tmp_path, "kit/src/main.ts", "kit/package.json")
     (tmp_path / "kit" / "package.json").write_text('{"pi": {"extensions": ["./src/main.ts"]}}')
 
-    found = find([Place(path=tmp_path)], "user", no_warning)
+    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
-    assert found == Found(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
+    assert found == FoundExtensions(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
 
 
 def test_a_locked_folder_hides_no_other_extension() -> None:
@@ -130,6 +135,6 @@ def test_a_locked_folder_hides_no_other_extension() -> None:
         write(locked.parent, "open.py")
 
         places = [Place(path=path) for path in (locked.parent, locked, locked / "extensions")]
-        found = find(places, "user", no_warning)
+        found = find_candidates(places, "user", no_warning)
 
     assert [candidate.name for candidate in found.candidates] == ["open"]

@@ -4,14 +4,14 @@ import pytest
 
 from pi.coding.extension_host.discovery.manifest import (
     ExtensionFlag,
-    Following,
-    checked_flag,
+    FollowingWord,
+    check_flag,
     flag_value,
 )
 from pi.coding.extension_host.errors import ExtensionError
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 @pytest.mark.parametrize(
     "flag",
     [
@@ -22,12 +22,12 @@ from pi.coding.extension_host.errors import ExtensionError
 )
 def test_a_default_of_the_wrong_type_is_refused(flag: ExtensionFlag) -> None:
     with pytest.raises(ExtensionError):
-        checked_flag(flag)
+        check_flag(flag)
 
 
 def test_the_command_line_beats_the_default() -> None:
-    switch = checked_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
-    text = checked_flag(ExtensionFlag(name="who", kind="string", default="me"))
+    switch = check_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
+    text = check_flag(ExtensionFlag(name="who", kind="string", default="me"))
 
     assert [flag_value(switch, {}), flag_value(text, {})] == [False, "me"]
     assert [flag_value(switch, {"fast": True}), flag_value(switch, {"fast": "no"})] == [True, False]
@@ -37,6 +37,6 @@ def test_the_command_line_beats_the_default() -> None:
 def test_a_word_that_follows_is_the_value_of_a_flag_that_has_one() -> None:
     switch = ExtensionFlag(name="x", kind="boolean")
     text = ExtensionFlag(name="x", kind="string")
-    given = {"x": Following("no")}
+    given = {"x": FollowingWord("no")}
 
     assert (flag_value(switch, given), flag_value(text, given)) == (True, "no")

@@ -21,7 +21,7 @@ ME = Owner(name="me", path="/me.py")
 
 
 class Desk:
-    """Hooks with a clock, and what failed."""
+    """Hooks with a clock; failures are recorded."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -30,7 +30,7 @@ class Desk:
         self.hooks = Hooks(self.watchdog, self._failed)
 
     def on(self, name: str, handler: Any, owner: Owner = ME, **more: Any) -> Callable[[], None]:
-        return self.hooks.on(name, handler, "ctx", owner, **more)
+        return self.hooks.subscribe(name, handler, "ctx", owner, **more)
 
     def _failed(self, owner: Owner, event: str, problem: BaseException) -> None:
         self.failures.append(f"{owner.path} {event}: {problem}")
@@ -43,7 +43,7 @@ class Desk:
         return result
 
 
-async def test_handlers_are_told_in_order_with_their_context() -> None:
+async def test_handlers_are_called_in_order_with_their_context() -> None:
     desk, heard = Desk(), []
 
     async def slow(event: Any, ctx: Any) -> None:
@@ -52,23 +52,23 @@ async def test_handlers_are_told_in_order_with_their_context() -> None:
 
     desk.on("agent_settled", slow)
     desk.on("agent_settled", lambda event, ctx: heard.append(("sync", ctx)))
-    await desk.hooks.tell(AgentSettledEvent())
+    await desk.hooks.emit(AgentSettledEvent())
     await desk.watchdog.close()
 
     assert heard == [("async", "ctx"), ("sync", "ctx")]
 
 
-async def test_each_handler_sees_what_earlier_ones_have_made_of_a_question() -> None:
+async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
     desk = Desk()
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
 
-    asked = await desk.hooks.ask(InputEvent(text="a"))
+    asked = await desk.hooks.query(InputEvent(text="a"))
 
     assert asked.text == "abc"
 
 
-async def test_only_extensions_of_certain_ranks_are_asked_if_that_is_wanted() -> None:
+async def test_a_query_can_be_limited_to_ranks() -> None:
     desk = Desk()
     for rank in RANKS:
         owner = replace(ME, rank=rank)
@@ -77,17 +77,17 @@ async def test_only_extensions_of_certain_ranks_are_asked_if_that_is_wanted() ->
             lambda event, ctx, rank=rank: {"action": "transform", "text": f"{event.text} {rank}"},
             owner,
         )
-    asked = await desk.hooks.ask(InputEvent(text=""), ranks=("user", "explicit"))
+    asked = await desk.hooks.query(InputEvent(text=""), ranks=("user", "explicit"))
 
     assert asked.text == " user explicit"
 
 
-async def test_nobody_is_asked_after_a_question_is_settled() -> None:
+async def test_no_handler_is_called_after_a_query_is_settled() -> None:
     desk, seen = Desk(), []
     desk.on("input", lambda event, ctx: {"action": "handled"})
     desk.on("input", lambda event, ctx: seen.append(event))
 
-    assert (await desk.hooks.ask(InputEvent(text="a"))).handled
+    assert (await desk.hooks.query(InputEvent(text="a"))).handled
     assert seen == []
 
 
@@ -105,28 +105,28 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
     desk.on("input", lambda event, ctx: "nonsense")
     desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
 
-    assert (await desk.hooks.ask(InputEvent(text="a"))).text == "b"
+    assert (await desk.hooks.query(InputEvent(text="a"))).text == "b"
     assert desk.failures == [
         "/me.py input: broken",
         "/me.py input: It raised SystemExit: 3.",
-        "/me.py input: a handler must give InputAnswer, a dict of its fields or None, not str",
+        "/me.py input: a handler must return InputAnswer, a dict of its fields or None, not str",
     ]
 
 
-async def test_a_guard_that_fails_guards_all_the_same() -> None:
+async def test_a_failing_guard_refuses_the_call() -> None:
     desk = Desk()
 
     def broken(event: Any, ctx: Any) -> None:
         raise ValueError("handler exploded")
 
     desk.on("tool_call", broken)
-    asked = await desk.hooks.ask(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
+    asked = await desk.hooks.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
 
     assert asked.blocked == Block(reason="handler exploded")
     assert desk.failures == []
 
 
-async def test_a_handler_that_hangs_is_skipped_after_its_time() -> None:
+async def test_a_hanging_handler_is_skipped_after_its_time_limit() -> None:
     desk = Desk()
 
     async def hang(event: Any, ctx: Any) -> None:
@@ -134,7 +134,7 @@ async def test_a_handler_that_hangs_is_skipped_after_its_time() -> None:
 
     desk.on("input", hang)
     desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
-    asked = await desk.in_time(desk.hooks.ask(InputEvent(text="a")), 31)
+    asked = await desk.in_time(desk.hooks.query(InputEvent(text="a")), 31)
 
     assert asked.text == "b"
     assert desk.failures == ["/me.py input: It took longer than 30 seconds and was cancelled."]
@@ -150,18 +150,16 @@ async def test_what_a_handler_decides_for_the_run_passes_through() -> None:
     desk.on("input", stop)
 
     with pytest.raises(StopRun):
-        await desk.hooks.tell(AgentSettledEvent())
+        await desk.hooks.emit(AgentSettledEvent())
     with pytest.raises(StopRun):
-        await desk.hooks.ask(InputEvent(text="a"))
+        await desk.hooks.query(InputEvent(text="a"))
 
 
-def test_an_event_that_there_is_not_is_refused_with_the_nearest() -> None:
+def test_an_unknown_event_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ExtensionError) as failed:
         Desk().on("tool_cal", lambda event, ctx: None)
 
-    assert failed.value.explain() == (
-        "There is no event called 'tool_cal'. Did you mean tool_call?"
-    )
+    assert failed.value.explain() == ("Unknown event 'tool_cal'. Did you mean tool_call?")
 
 
 def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
@@ -171,16 +169,16 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
         Desk().on("input", lonely)
 
 
-async def test_a_handler_that_was_removed_hears_nothing() -> None:
+async def test_a_removed_handler_gets_no_events() -> None:
     desk, heard = Desk(), []
     end = desk.on("session_branch", lambda event, ctx: heard.append(event))
     from pi.coding.extension_host.events.session import SessionForkEvent
 
-    assert desk.hooks.heard(SessionForkEvent)
+    assert desk.hooks.has_subscribers(SessionForkEvent)
     end()
 
-    await desk.hooks.tell(SessionForkEvent())
-    assert (heard, desk.hooks.heard(SessionForkEvent)) == ([], False)
+    await desk.hooks.emit(SessionForkEvent())
+    assert (heard, desk.hooks.has_subscribers(SessionForkEvent)) == ([], False)
 
 
 @pytest.mark.slow
@@ -195,7 +193,7 @@ async def test_an_event_for_fifty_handlers_costs_little() -> None:
     times = []
     for _ in range(50):
         began = time.process_time()
-        await desk.hooks.tell(event)
+        await desk.hooks.emit(event)
         times.append(time.process_time() - began)
     await desk.watchdog.close()
 

@@ -11,8 +11,8 @@ from pi.coding.extension_host.errors import StaleSession
 from tests.coding.extension_host.stage import playing
 
 
-@pytest.mark.trap(263)
-async def test_handles_of_a_session_that_was_replaced_say_so(tmp_path: Path) -> None:
+@pytest.mark.behaviour("stale-handles-raise")
+async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     heard: list[str] = []
 
@@ -33,30 +33,30 @@ async def test_handles_of_a_session_that_was_replaced_say_so(tmp_path: Path) -> 
             lambda: apis[0].context.is_idle(),
             lambda: apis[0].get_active_tools(),
         ):
-            with pytest.raises(StaleSession, match="a session that is over"):
+            with pytest.raises(StaleSession, match="a session that has ended"):
                 use()
         assert apis[1].context.cwd == play.stage.cwd
 
     assert heard == ["0 startup", "0 ends new", "1 switch new", "1 new", "1 x", "1 ends quit"]
 
 
-@pytest.mark.trap(264)
-async def test_extensions_load_once_at_the_start_and_hear_of_it_when_it_is_ready(
+@pytest.mark.behaviour("extensions-load-once")
+async def test_extensions_load_once_at_the_start_and_get_session_start(
     tmp_path: Path,
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        told.append("loaded")
+        reported.append("loaded")
 
         @pi.on("session_start")
         async def start(event: Any, ctx: Any) -> None:
-            told.append(f"started {ctx.mode}")
+            reported.append(f"started {ctx.mode}")
             await pi.send_message({"custom_type": "hello", "content": "once"})
 
     async with playing(tmp_path, extension) as play:
         assert [message.content for message in play.session.messages] == ["once"]  # type: ignore[union-attr]
-    assert told == ["loaded", "started print"]
+    assert reported == ["loaded", "started print"]
 
 
 async def test_an_extension_that_is_replaced_while_it_has_a_task_leaves_no_task(

@@ -15,7 +15,7 @@ from pi.coding.extension_host.loading.modules import add_import_root
 
 @pytest.fixture(autouse=True)
 def path_as_before() -> Iterator[None]:
-    """Leave Python as it was."""
+    """Restore the state of the import system."""
     before, roots = [*sys.path], {*IMPORT_ROOTS}
     yield
     sys.path[:] = before
@@ -54,13 +54,13 @@ def test_a_package_that_needs_another_version_is_refused(tmp_path: Path) -> None
         add_import_root(installed(tmp_path / "b", pi_tips_same="2"))
 
     assert caught.value.message == (
-        "It needs the module pi_tips_same of pi_tips_same-2, and another one is in use:"
+        "It needs the module pi_tips_same of pi_tips_same-2, but another version is in use:"
         f" {first / 'pi_tips_same' / '__init__.py'}."
     )
     assert sys.path[-1] == str(first)
 
 
-def test_what_pi_has_itself_is_used_in_place_of_another_version(tmp_path: Path) -> None:
+def test_modules_of_pi_are_used_instead_of_another_version(tmp_path: Path) -> None:
     root = installed(tmp_path / "a", msgspec="0.1")
 
     add_import_root(root)

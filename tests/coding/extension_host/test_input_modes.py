@@ -9,22 +9,26 @@ import pytest
 from pi.ai.providers.faux import says
 from pi.coding.bus import NamedRegistry, Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.commands import OwnedMode, checked_prefix, mode_of
+from pi.coding.extension_host.contributions.commands import (
+    RegisteredInputMode,
+    check_prefix,
+    mode_of,
+)
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 OWNER = Owner(name="kernel", path="/home/ada/kernel.py")
 
 
-def owned(prefix: str) -> OwnedMode:
+def owned(prefix: str) -> RegisteredInputMode:
     mode = InputMode(label=prefix, run=lambda text, ctx: None)
-    return OwnedMode(prefix=prefix, mode=mode, context=None, owner=OWNER)
+    return RegisteredInputMode(prefix=prefix, mode=mode, context=None, owner=OWNER)
 
 
 def test_the_longest_prefix_takes_a_text() -> None:
-    modes: NamedRegistry[OwnedMode] = NamedRegistry()
+    modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
     for prefix in ("$", "$$"):
         modes.add(prefix, owned(prefix), OWNER)
 
@@ -33,21 +37,21 @@ def test_the_longest_prefix_takes_a_text() -> None:
     assert [mode and mode.prefix for mode in found] == ["$", "$$", None, None]
 
 
-def test_a_mode_is_given_what_stands_behind_its_prefix() -> None:
+def test_a_mode_gets_the_text_after_its_prefix() -> None:
     assert owned("$").text_of("$  print($x) ") == "print($x)"
 
 
 @pytest.mark.parametrize("prefix", ["", "/", "!", "!x", "@", " $", "$ "])
-def test_what_means_something_already_is_no_prefix(prefix: str) -> None:
-    with pytest.raises(ExtensionError, match="No input mode can begin with"):
-        checked_prefix(prefix)
+def test_reserved_prefixes_are_refused(prefix: str) -> None:
+    with pytest.raises(ExtensionError, match="Invalid prefix for an input mode"):
+        check_prefix(prefix)
 
 
-def test_any_other_sign_is_a_prefix() -> None:
-    assert checked_prefix("$") == "$"
+def test_other_characters_are_valid_prefixes() -> None:
+    assert check_prefix("$") == "$"
 
 
-async def test_a_prefix_counts_however_the_text_is_said(tmp_path: Path) -> None:
+async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None:
     story: list[str] = []
     heard: list[str] = []
     apis: list[ExtensionAPI] = []
@@ -73,7 +77,7 @@ async def test_a_prefix_counts_however_the_text_is_said(tmp_path: Path) -> None:
         assert [point.text for point in play.session.facts.fork_points()] == ["$ is a sign"]
 
 
-async def test_a_prefix_counts_in_a_session_that_is_only_shown_here(tmp_path: Path) -> None:
+async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) -> None:
     story: list[str] = []
     remote = FakeRemote("prompt")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.loading.modules import module_name
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 
@@ -68,21 +68,21 @@ async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Pat
     await session.close()
 
 
-async def test_one_that_fails_at_its_first_use_is_told(tmp_path: Path) -> None:
+async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("def extension", "def other"))
     session = await stage.open()
 
     await session.prompt("/weather today")
 
-    (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.extension_path == "command:weather"
     assert "has no function extension(pi)" in failed.error
     await session.close()
 
 
-@pytest.mark.trap(262)
-async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
+async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))
     session = await stage.open()
@@ -90,7 +90,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
     (info,) = session.extensions.infos()
     assert (info.state, info.problem) == (
         "failed",
-        "There is no event called 'inpt'. Did you mean input?",
+        "Unknown event 'inpt'. Did you mean input?",
     )
     assert session.extensions.flags() == []
     assert [each.name for each in session.facts.commands()] == []
@@ -98,7 +98,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("trigger", "settings", "told"),
+    ("trigger", "settings", "reported"),
     [
         ("setting:kit.on", '{"kit": {"on": true}}', ["startup"]),
         ("setting:kit.on", '{"kit": {"on": false}}', []),
@@ -112,31 +112,33 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
         ("event:session_start", "{}", ["startup"]),
     ],
 )
-async def test_what_is_so_when_a_session_begins_can_load_it(
-    tmp_path: Path, trigger: str, settings: str, told: list[str]
+async def test_the_state_at_session_start_can_load_it(
+    tmp_path: Path, trigger: str, settings: str, reported: list[str]
 ) -> None:
-    def with_entry(shelf: Shelf) -> SessionLog:
-        log = new_session(shelf)
+    def with_entry(location: SessionLocation) -> SessionLog:
+        log = new_session(location)
         log.append(Custom(custom_type="kit", data=1))
         return log
 
     stage = Stage(tmp_path)
     stage.write(".pi/agent/settings.json", settings)
     path = kit(stage, f'activate = ["{trigger}"]', STARTED)
-    session = await stage.open(open_log=with_entry, extensions=Wanted(flags={"kit": "15m"}))
+    session = await stage.open(
+        open_log=with_entry, extensions=ExtensionOptions(flags={"kit": "15m"})
+    )
     await session.start()
 
-    assert said(session) == told
-    assert (module_name(path) in sys.modules) is bool(told)
+    assert said(session) == reported
+    assert (module_name(path) in sys.modules) is bool(reported)
     assert [info.state for info in session.extensions.infos() if info.name == "kit"] == [
-        "loaded" if told else "waiting"
+        "loaded" if reported else "waiting"
     ]
     await session.close()
 
 
 TOOL = """\
 [tools.weather]
-description = "Tell the weather."
+description = "Show the weather."
 [tools.weather.parameters]
 type = "object"
 required = ["place"]
@@ -146,7 +148,7 @@ type = "string"
 WEATHER = """\
 @pi.tool
 def weather(place: str) -> str:
-    "Tell the weather."
+    "Show the weather."
     return f"{place}: sun"
 """
 
@@ -164,7 +166,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_the_use_of_somebody_elses_tool_can_load_it(tmp_path: Path) -> None:
+async def test_a_call_of_another_tool_can_load_it(tmp_path: Path) -> None:
     stage = Stage(
         tmp_path,
         calls("ls", path="."),
@@ -179,7 +181,7 @@ def note(event, ctx):
     return {"content": [{"type": "text", "text": f"seen {event.tool_name}"}]}
 """
     kit(stage, 'activate = ["tool:read", "event:session_compact"]', body)
-    session = await stage.open(tools=ToolWishes(only=("ls", "read")))
+    session = await stage.open(tools=ToolFilter(only=("ls", "read")))
 
     await session.prompt("go")
 
@@ -255,8 +257,8 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
         (lambda extensions: extensions.take("$ x"), "takes no text that begins with $."),
     ],
 )
-async def test_a_manifest_that_promises_too_much_is_told(
-    tmp_path: Path, use: Callable[[Extensions], Awaitable[bool]], problem: str
+async def test_a_manifest_that_declares_too_much_is_reported(
+    tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
 ) -> None:
     stage = Stage(tmp_path)
     path = kit(stage, KEYS, "pass")
@@ -264,6 +266,6 @@ async def test_a_manifest_that_promises_too_much_is_told(
 
     assert await use(session.extensions)
 
-    (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.error == f"{path} {problem}"
     await session.close()

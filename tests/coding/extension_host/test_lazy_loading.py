@@ -1,4 +1,4 @@
-"""What becomes of an extension that waits: loaded late, once, again, or not after all."""
+"""Loading of deferred extensions: late, once, again after a cancellation, or never."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 
 
-async def test_it_stands_where_it_was_found_however_late_it_is_loaded(tmp_path: Path) -> None:
+async def test_a_late_extension_keeps_its_place_in_load_order(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("ok"))
     for name in ("a", "b"):
         code = f"""\
@@ -87,12 +87,12 @@ async def hanging(stage: Stage) -> tuple[AgentSession, asyncio.Future[AssistantM
     session = await stage.open()
     await session.start()
     first = asyncio.ensure_future(session.prompt("/hi one"))
-    while module_name(path) not in sys.modules:  # noqa: ASYNC110 (nothing tells of an import)
+    while module_name(path) not in sys.modules:  # noqa: ASYNC110 (imports emit no event)
         await asyncio.sleep(0)
     return session, first
 
 
-async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) -> None:
+async def test_a_cancelled_first_use_leaves_the_extension_deferred(tmp_path: Path) -> None:
     session, given_up = await hanging(Stage(tmp_path))
     given_up.cancel()
     await asyncio.wait({given_up})
@@ -102,7 +102,7 @@ async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) ->
     await session.close()
 
 
-async def test_a_first_use_that_outlives_its_session_can_still_be_given_up(tmp_path: Path) -> None:
+async def test_a_first_use_that_outlives_its_session_can_be_cancelled(tmp_path: Path) -> None:
     session, given_up = await hanging(Stage(tmp_path))
     await session.close()
     given_up.cancel()
@@ -111,7 +111,7 @@ async def test_a_first_use_that_outlives_its_session_can_still_be_given_up(tmp_p
     assert given_up.cancelled()
 
 
-async def test_a_session_that_is_resumed_can_hold_what_it_waits_for(tmp_path: Path) -> None:
+async def test_a_resumed_session_can_contain_a_trigger(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"))
     body = f"""\
 @pi.command("mark")

@@ -1,4 +1,4 @@
-"""References that load an extension which waits for them."""
+"""References that load a deferred extension."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.loading.modules import module_name
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from tests.coding.extension_host.waiting import kit, said
 from tests.coding.runtime.stage import Stage
 
@@ -57,7 +57,7 @@ pi.add_scheme("note", Notes())
 async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path, calls("ls", path="note://"), says("done"))
     path = kit(stage, 'activate = ["scheme:note"]', LISTED)
-    session = await stage.open(tools=ToolWishes(only=("ls",)))
+    session = await stage.open(tools=ToolFilter(only=("ls",)))
     assert module_name(path) not in sys.modules
 
     await session.prompt("list them")

@@ -9,7 +9,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 
-async def test_policies_of_extensions_stand_around_those_of_pi(tmp_path: Path) -> None:
+async def test_policies_of_extensions_surround_those_of_pi(tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Noting(Policy):
@@ -33,7 +33,7 @@ async def test_policies_of_extensions_stand_around_those_of_pi(tmp_path: Path) -
         names = [type(policy).__name__ for policy in play.session._core.agent.policies]
 
     assert asked == ["first", "event", "normal", "last"]
-    assert names[:3] == ["OwnedPolicy", "HostPolicy", "OwnedPolicy"]
+    assert names[:3] == ["GuardedPolicy", "ExtensionPolicy", "GuardedPolicy"]
     assert names[3] == "CompactionPolicy"
 
 

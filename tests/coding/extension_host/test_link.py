@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
 
-async def test_a_session_is_there_between_its_start_and_its_end() -> None:
+async def test_a_link_has_a_session_between_start_and_end() -> None:
     scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
     session: Any = object()
     sessions: list[Any] = []
     start = Path("/home/ada/project")
-    link = Link(scope, lambda: sessions[0] if sessions else None, start)
+    link = SessionLink(scope, lambda: sessions[0] if sessions else None, start)
 
-    with pytest.raises(ExtensionError, match="no session yet"):
+    with pytest.raises(ExtensionError, match="does not exist yet"):
         _ = link.session
     assert link.cwd == start
     sessions.append(session)

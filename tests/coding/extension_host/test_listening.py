@@ -20,7 +20,7 @@ ORDER = """
 """compat/extension-api.md, "Observed order in one prompt"; the wire has its own test."""
 
 
-async def test_one_prompt_is_told_in_the_recorded_order(tmp_path: Path) -> None:
+async def test_the_events_of_one_prompt_have_the_recorded_order(tmp_path: Path) -> None:
     heard: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -42,42 +42,42 @@ async def test_one_prompt_is_told_in_the_recorded_order(tmp_path: Path) -> None:
     assert without_progress == ORDER.split()
 
 
-async def test_what_is_said_and_what_tools_give_can_be_changed_before_it_is_kept(
+async def test_messages_and_tool_results_can_be_changed_before_they_are_stored(
     tmp_path: Path,
 ) -> None:
-    told: list[tuple[str, str]] = []
+    reported: list[tuple[str, str]] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("message_start")
         def begin(event: Any, ctx: Any) -> None:
-            told.append(("start", type(event.message).__name__))
+            reported.append(("start", type(event.message).__name__))
 
         @pi.on("message_end")
         def reword(event: Any, ctx: Any) -> Any:
-            told.append(("end", type(event.message).__name__))
+            reported.append(("end", type(event.message).__name__))
             if isinstance(event.message, SystemMessage | AssistantMessage):
                 return {"message": event.message}
             return {"message": replace(event.message, content=(Text(text="secret"),))}
 
         @pi.on("turn_end")
         def end(event: Any, ctx: Any) -> None:
-            told.extend(("turn", result.content[0].text) for result in event.tool_results)
+            reported.extend(("turn", result.content[0].text) for result in event.tool_results)
 
     steps = (calls("ls", path="."), says("done"))
     async with playing(tmp_path, extension, steps=steps) as play:
         await play.session.prompt("my password")
         said: list[Any] = [*play.session.messages]
         sent = play.stage.provider.requests[1].messages
-        public = [event.message for event in play.told("MessageEnd")]
+        public = [event.message for event in play.emitted("MessageEnd")]
 
     assert [said[place].content for place in (1, 3)] == [(Text(text="secret"),)] * 2
     assert "password" not in str(sent)
     assert public == said
     one = ("SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage")
     both = [(when, name) for name in one for when in ("start", "end")]
-    assert told[: len(both) + 1] == [*both, ("turn", "secret")]
+    assert reported[: len(both) + 1] == [*both, ("turn", "secret")]
     assert play.failures == [
-        "message_end: instructions are changed at before_agent_start",
+        "message_end: a system message can only be changed at before_agent_start",
     ]
 
 

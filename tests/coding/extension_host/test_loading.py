@@ -11,7 +11,7 @@ import pytest
 from pi.ai.providers.faux import says
 from pi.coding.bus import NamedRegistry, OrderedList
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.extension_host.loading.modules import PREFIX, module_name
@@ -22,7 +22,7 @@ HELLO = """
 def extension(pi):
     @pi.tool
     def greet(name: str) -> str:
-        "Greet somebody."
+        "Greet a user."
         return f"Hello, {name}!"
 
     @pi.command("hi")
@@ -51,8 +51,8 @@ BROKEN = {
 }
 
 
-@pytest.mark.trap(262)
-async def test_a_broken_extension_is_named_leaves_nothing_and_stops_no_other(
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
+async def test_a_broken_extension_is_reported_and_the_others_load(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path, says("one"))
@@ -74,7 +74,7 @@ async def test_a_broken_extension_is_named_leaves_nothing_and_stops_no_other(
     await session.close()
 
 
-@pytest.mark.trap(277)
+@pytest.mark.behaviour("slow-extension-does-not-delay")
 async def test_how_long_each_extension_took_is_known(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None: ...
 
@@ -90,7 +90,7 @@ BUSY = """
 async def extension(pi):
     @pi.tool
     def greet(name: str) -> str:
-        "Greet somebody."
+        "Greet a user."
         return f"Hello, {name}!"
 
     for event in ("input", "agent_start", "tool_call", "message_update", "session_shutdown"):
@@ -140,7 +140,7 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def _left(host: ExtensionHost) -> dict[str, Any]:
-    """How much there is of everything that extensions can begin."""
+    """Counts of everything that extensions can start."""
     registries = {
         name: len(list(rows.all() if isinstance(rows, NamedRegistry) else rows))
         for name, rows in vars(host.registries).items()
@@ -177,8 +177,8 @@ async def test_nothing_of_a_project_is_run_before_it_is_trusted(
     assert mark.exists()
 
 
-@pytest.mark.trap(274)
-async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_path: Path) -> None:
+@pytest.mark.behaviour("resource-precedence")
+async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path: Path) -> None:
     def code(answer: str) -> str:
         tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"
         return f"def extension(pi):\n{tool}"
@@ -187,8 +187,8 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_pa
     stage.write(".pi/agent/extensions/a.py", code("user"))
     stage.write("project/.pi/extensions/b.py", code("project"))
     explicit = stage.write("c.py", code("explicit"))
-    wanted = Wanted(paths=(str(explicit),))
-    session = await stage.open(approve=True, extensions=wanted)
+    chosen = ExtensionOptions(paths=(str(explicit),))
+    session = await stage.open(approve=True, extensions=chosen)
     host = session.extensions.host
 
     assert await host.registries.tools.values["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
 
     stage = Stage(tmp_path)
     opening = asyncio.ensure_future(
-        stage.open(extensions=Wanted(discover=False, inline=(bad, good)))
+        stage.open(extensions=ExtensionOptions(discover=False, inline=(bad, good)))
     )
     await stage.clock.advance(31)
     session = await opening
@@ -223,13 +223,13 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
     await session.close()
 
 
-async def test_it_is_known_whose_a_module_is(tmp_path: Path) -> None:
+async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     path = stage.write(".pi/agent/extensions/zz.py", HELLO)
     session = await stage.open()
     loading, module = session.extensions.host.loading, module_name(path)
 
-    owners = [loading.whose(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
+    owners = [loading.owner_of(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
     assert [owner and owner.path for owner in owners] == [str(path), str(path), None, None]
     await session.close()
-    assert loading.whose(module) is None
+    assert loading.owner_of(module) is None

@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login import AuthUrl, DeviceCode, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginProgress, LoginPrompt
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.request import Access
@@ -50,12 +50,12 @@ async def test_a_login_asks_and_shows_what_it_wants() -> None:
     assert ui.notices == [
         AuthUrl(url="https://acme.example", instructions="agree there"),
         DeviceCode(user_code="AB-CD", url="https://acme.example/device", expires_in=60),
-        Progress(message="waiting"),
+        LoginProgress(message="waiting"),
     ]
     assert ui.prompts == [
-        Prompt(kind="text", message="Name?", placeholder="you"),
-        Prompt(kind="secret", message="Key?"),
-        Prompt(kind="manual_code", message="Code?"),
+        LoginPrompt(kind="text", message="Name?", placeholder="you"),
+        LoginPrompt(kind="secret", message="Key?"),
+        LoginPrompt(kind="manual_code", message="Code?"),
     ]
 
 
@@ -67,13 +67,13 @@ async def test_tokens_are_kept_with_everything_that_came_with_them() -> None:
     assert login.access(CREDENTIAL, LoginSettings()) == Access(api_key="a", kind="oauth")
 
 
-async def test_what_requests_take_along_may_be_something_else() -> None:
+async def test_the_api_key_of_requests_can_be_derived() -> None:
     login = ExtensionLogin(config(get_api_key=lambda credential: credential.extra["team"]))
 
     assert login.access(CREDENTIAL, LoginSettings()).api_key == "blue"
 
 
-async def test_a_login_that_fails_is_explained_and_one_that_is_given_up_is_not() -> None:
+async def test_a_failed_login_is_explained_and_a_cancelled_one_is_not() -> None:
     async def fail(_: Any) -> dict[str, Any]:
         raise ValueError("no such team")
 
@@ -83,7 +83,7 @@ async def test_a_login_that_fails_is_explained_and_one_that_is_given_up_is_not()
     async def half(_: Any) -> dict[str, Any]:
         return {"access": "a"}
 
-    for act, error in ((fail, "no such team"), (half, "has no 'refresh'")):
+    for act, error in ((fail, "no such team"), (half, "lacks 'refresh'")):
         with pytest.raises(ExtensionError, match=error):
             await ExtensionLogin(config(login=act)).login(
                 ScriptedUI(), HTTP, FakeClock(), LoginSettings()
@@ -101,7 +101,7 @@ async def test_a_login_that_fails_is_explained_and_one_that_is_given_up_is_not()
         (AuthenticationFailed("gone"), AuthenticationFailed),
     ],
 )
-async def test_only_a_refusal_makes_the_person_sign_in_again(
+async def test_only_a_refusal_requires_a_new_login(
     raised: Exception, seen: type[Exception]
 ) -> None:
     async def refresh(_: Any) -> dict[str, Any]:
@@ -117,5 +117,5 @@ def test_a_login_may_be_a_dict_of_its_fields() -> None:
     fields = {"name": "Acme", "login": give, "refresh_token": give, "is_subscription": True}
 
     assert ExtensionLogin(oauth_from(fields, "acme")).settings.subscription
-    with pytest.raises(ExtensionError, match="The login of acme cannot be understood"):
+    with pytest.raises(ExtensionError, match="The login of acme is invalid"):
         oauth_from({"name": "Acme"}, "acme")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pi.ai.events import BlockEvent, TextDelta, TextStart, ThinkingDelta
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.events.updates import merged
+from pi.coding.extension_host.events.updates import merge_update
 from tests.coding.extension_host.stage import playing
 
 deltas = st.builds(
@@ -28,7 +28,7 @@ def test_merging_loses_nothing_and_leaves_no_two_of_a_kind_side_by_side(
 ) -> None:
     waiting: list[BlockEvent] = []
     for event in events:
-        merged(waiting, event)
+        merge_update(waiting, event)
 
     def texts(events: list[Any]) -> dict[Any, str]:
         joined: dict[Any, str] = {}

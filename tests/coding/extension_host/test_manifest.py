@@ -41,7 +41,7 @@ def test_a_file_has_its_manifest_in_a_comment(tmp_path: Path) -> None:
     assert manifest.triggers("command") == ("weather",)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ExtensionError, match=r"gone\.py cannot be read: No such file"):
         read_manifest(tmp_path / "gone.py")
 
@@ -76,17 +76,17 @@ def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("activate = [", "is no TOML"),
-        ("a." * 200_000 + "b = 1", "is no TOML: a key has more than 64 parts"),
-        ("api = " + "1" * 5000, "is no TOML: Exceeds the limit"),
-        ("activate = 3", "cannot be used"),
-        ('activate = ["tuesday"]', "waits for 'tuesday', which never happens"),
-        ('activate = ["command:"]', "waits for 'command:', which never happens"),
-        ('activate = ["session:x"]', "waits for 'session:x', which never happens"),
-        ("[tools.weather]", "cannot be used"),
+        ("activate = [", "is not valid TOML"),
+        ("a." * 200_000 + "b = 1", "is not valid TOML: a key has more than 64 parts"),
+        ("api = " + "1" * 5000, "is not valid TOML: Exceeds the limit"),
+        ("activate = 3", "is invalid"),
+        ('activate = ["tuesday"]', "Unknown trigger 'tuesday'"),
+        ('activate = ["command:"]', "Unknown trigger 'command:'"),
+        ('activate = ["session:x"]', "Unknown trigger 'session:x'"),
+        ("[tools.weather]", "is invalid"),
     ],
 )
-def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_broken_manifest_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "pi.toml").write_text(text)
 
     with pytest.raises(ExtensionError, match=problem) as failed:
@@ -98,7 +98,7 @@ def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> 
 def test_tools_can_be_described_before_they_are_there(tmp_path: Path) -> None:
     (tmp_path / "pi.toml").write_text(
         'activate = ["tool:weather"]\nsub_sessions = true\n'
-        '[tools.weather]\ndescription = "Tell the weather."\n'
+        '[tools.weather]\ndescription = "Show the weather."\n'
         '[tools.weather.parameters]\ntype = "object"\n'
         '[tools.weather.parameters.properties.place]\ntype = "string"\n'
     )
@@ -108,7 +108,7 @@ def test_tools_can_be_described_before_they_are_there(tmp_path: Path) -> None:
         sub_sessions=True,
         tools={
             "weather": ToolManifest(
-                description="Tell the weather.",
+                description="Show the weather.",
                 parameters={"type": "object", "properties": {"place": {"type": "string"}}},
             )
         },

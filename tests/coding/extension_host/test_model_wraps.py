@@ -14,7 +14,7 @@ from pi.ai.request import Call, StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, asked_through
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, stream_through
 from pi.testing import ScriptedStream
 from tests.coding.extension_host.stage import noting, playing
 
@@ -24,7 +24,7 @@ REQUEST = ModelRequest(model=FAUX_MODEL, messages=())
 def through(wraps: list[Any], script: ScriptedStream) -> EventStream:
     from pi.ai.messages import Context
 
-    return asked_through(
+    return stream_through(
         wraps,
         REQUEST,
         lambda request: script(request.model, Context(messages=request.messages), StreamOptions()),
@@ -36,7 +36,7 @@ async def plain(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
         yield event
 
 
-async def test_a_wrap_that_changes_nothing_changes_nothing() -> None:
+async def test_a_wrap_that_passes_events_on_changes_nothing() -> None:
     blocks = (
         Thinking(thinking="hm", thinking_signature="sig"),
         Text(text="a b"),
@@ -56,7 +56,7 @@ def _empty() -> Any:
     return Context()
 
 
-async def test_a_failure_stays_the_failure_that_it_was() -> None:
+async def test_a_failure_keeps_its_type() -> None:
     stream = through([plain], ScriptedStream(RateLimited("busy", retry_after=3)))
     message = await stream.result()
 
@@ -76,7 +76,7 @@ async def test_a_wrap_that_fails_or_never_ends_an_answer_makes_it_fail() -> None
     ended = await through([cut], ScriptedStream()).result()
 
     assert "broken" in str(failed.error_message)
-    assert ended.error_message == "A model wrap ended without the end of an answer."
+    assert ended.error_message == "A model wrap ended before the answer did."
 
 
 async def test_an_abort_ends_the_request_inside_all_wraps() -> None:
@@ -103,7 +103,7 @@ SECRET, MASK = "hunter2", "#S1#"
 
 
 def masking(pi: ExtensionAPI) -> None:
-    """What secret masking needs: outgoing text changed, incoming text restored, for all."""
+    """A wrap as for secret masking: changes requests, restores answers."""
 
     async def mask(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
         masked = tuple(_replaced(message) for message in request.messages)
@@ -136,14 +136,14 @@ def _replaced(message: Any) -> Any:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """What can be shown, and what may be the beginning of a placeholder."""
+    """The text that can be shown, and a possible start of a placeholder."""
     for size in range(min(len(MASK) - 1, len(text)), 0, -1):
         if MASK.startswith(text[-size:]):
             return text[:-size], text[-size:]
     return text, ""
 
 
-async def test_a_secret_never_leaves_and_never_looks_masked_here(tmp_path: Path) -> None:
+async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> None:
     def answer(asked: Call) -> Reply:
         said = str(asked.messages)
         assert SECRET not in said
@@ -157,13 +157,13 @@ async def test_a_secret_never_leaves_and_never_looks_masked_here(tmp_path: Path)
     assert first.content == (Text(text=f"your password is {SECRET} indeed"),)
     shown = "".join(
         event.assistant_message_event.delta
-        for event in play.told("MessageUpdate")
+        for event in play.emitted("MessageUpdate")
         if isinstance(event.assistant_message_event, TextDelta)
     )
     assert MASK not in shown
 
 
-async def test_wraps_stand_around_questions_of_extensions_too(tmp_path: Path) -> None:
+async def test_wraps_apply_to_requests_of_extensions_too(tmp_path: Path) -> None:
     purposes: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:

@@ -7,7 +7,12 @@ import pytest
 
 from pi.coding.extension_host.discovery.finding import Candidate, explicit
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.loading.modules import factory_of, forget, module_name, module_of
+from pi.coding.extension_host.loading.modules import (
+    factory_of,
+    forget_modules,
+    module_name,
+    module_of,
+)
 from pi.coding.resources.sources import SourceInfo
 
 
@@ -24,10 +29,10 @@ def test_a_module_is_imported_once_until_it_is_forgotten(tmp_path: Path) -> None
     first = factory_of(one)
     assert factory_of(one) is first
 
-    forget(one)
+    forget_modules(one)
     assert module_name(path) not in sys.modules
     assert factory_of(one) is not first
-    forget(one)
+    forget_modules(one)
 
 
 def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
@@ -38,7 +43,7 @@ def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
 
     assert [factory_of(each)(None) for each in both] == ["a", "b"]
     for each in both:
-        forget(each)
+        forget_modules(each)
 
 
 def test_a_package_may_import_its_own_modules(tmp_path: Path) -> None:
@@ -49,11 +54,11 @@ def test_a_package_may_import_its_own_modules(tmp_path: Path) -> None:
     one = candidate(package)
 
     assert factory_of(one)(None) == "inner"
-    forget(one)
+    forget_modules(one)
     assert not [name for name in sys.modules if name.startswith(module_name(package))]
 
 
-@pytest.mark.trap(262)
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
 @pytest.mark.parametrize("text", ["def extension(", "import nothing_like_this", "raise SystemExit"])
 def test_a_module_that_cannot_be_imported_leaves_nothing_behind(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.py"
@@ -75,7 +80,7 @@ def test_a_file_without_the_function_is_explained(tmp_path: Path) -> None:
     assert failed.value.explain() == (
         f"{path} has no function extension(pi). Write `def extension(pi): ...` in it."
     )
-    forget(candidate(path))
+    forget_modules(candidate(path))
 
 
 def test_an_installed_one_is_found_by_its_name() -> None:
@@ -83,7 +88,7 @@ def test_an_installed_one_is_found_by_its_name() -> None:
     one = Candidate(name="x", rank="package", source=source, target="json:dumps")
 
     assert factory_of(one)([1]) == "[1]"
-    forget(one)
+    forget_modules(one)
     assert "json" in sys.modules
 
 

@@ -8,7 +8,7 @@ from pi.coding.extension_host.ui_proxy import OpenDialogs
 
 
 class Person:
-    """Answers when told to."""
+    """Answers on request."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -24,25 +24,25 @@ class Person:
             self.is_bothered = False
 
 
-async def test_an_answer_is_given_to_whoever_asks() -> None:
+async def test_an_answer_is_returned_to_the_caller() -> None:
     person, dialogs = Person(), OpenDialogs()
     person.says.set_result("yes")
 
     assert await dialogs.answer(person.ask(), None) == "yes"
 
 
-async def test_the_end_leaves_every_question() -> None:
+async def test_the_end_of_the_session_cancels_every_dialog() -> None:
     person, dialogs = Person(), OpenDialogs()
     waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
     await person.asked.wait()
 
-    dialogs.leave()
+    dialogs.cancel_all()
 
     assert await waiting == "left"
     assert not person.is_bothered
 
 
-async def test_whoever_is_cancelled_takes_the_question_along() -> None:
+async def test_cancelling_the_caller_cancels_the_dialog() -> None:
     person, dialogs = Person(), OpenDialogs()
     waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
     await person.asked.wait()

@@ -28,7 +28,7 @@ def test_at_comes_before_rank_before_loading_before_registration() -> None:
     )
 
 
-def test_a_row_that_is_taken_away_is_gone_and_told() -> None:
+def test_a_removed_row_is_gone_and_reported() -> None:
     changes: list[int] = []
     rows: OrderedList[str] = OrderedList(lambda: changes.append(1))
 
@@ -38,7 +38,7 @@ def test_a_row_that_is_taken_away_is_gone_and_told() -> None:
     assert (rows.values, len(rows), len(changes)) == ((), 0, 2)
 
 
-def test_of_two_with_one_name_the_later_rank_counts_and_the_other_is_known() -> None:
+def test_of_two_with_one_name_the_later_rank_wins_and_the_other_is_listed() -> None:
     names: NamedRegistry[int] = NamedRegistry()
     user, bundled = owner("u", "user"), owner("b", "bundled")
     remove = names.add("x", 1, user)

@@ -11,8 +11,8 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import FakeUI, playing
 
 
-@pytest.mark.trap(270)
-async def test_the_dialog_of_a_handler_that_is_cut_closes(tmp_path: Path) -> None:
+@pytest.mark.behaviour("timed-out-dialogs-close")
+async def test_the_dialog_of_a_cancelled_handler_closes(tmp_path: Path) -> None:
     opened, closed = asyncio.Event(), asyncio.Event()
 
     class Waiting(FakeUI):

@@ -11,12 +11,12 @@ from pi.ai.messages import AssistantMessage, ToolCall, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.tools import OwnedPolicy, OwnedWatcher, owned
+from pi.coding.extension_host.contributions.tools import GuardedPolicy, GuardedWatcher, guard_policy
 from tests.coding.extension_host.stage import playing
 
 
 class Broken(Policy):
-    """Fails wherever it is asked."""
+    """Fails in every hook."""
 
     async def before_request(self, request: Request) -> Request:
         raise ValueError("1")
@@ -34,7 +34,7 @@ class Broken(Policy):
         raise ValueError("5")
 
 
-async def test_a_policy_that_fails_is_named_and_the_run_goes_on(tmp_path: Path) -> None:
+async def test_a_failing_policy_is_reported_and_the_run_continues(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_policy(Broken())
 
@@ -51,11 +51,11 @@ async def test_a_policy_that_fails_is_named_and_the_run_goes_on(tmp_path: Path) 
         "after_answer: 3",
         "after_tool: 4",
     }
-    paths = {failed.extension_path for failed in play.told("ExtensionFailed")}
+    paths = {failed.extension_path for failed in play.emitted("ExtensionFailed")}
     assert paths == {"<inline:1:extension>"}
 
 
-async def test_a_guard_that_fails_guards_all_the_same(tmp_path: Path) -> None:
+async def test_a_failing_guard_refuses_the_call(tmp_path: Path) -> None:
     class Guard(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             raise ValueError("not sure")
@@ -71,26 +71,26 @@ async def test_a_guard_that_fails_guards_all_the_same(tmp_path: Path) -> None:
         assert (result.is_error, result.content[0].text) == (True, "not sure")  # type: ignore[union-attr]
 
 
-def test_only_who_watches_tokens_is_shown_them() -> None:
+def test_only_policies_with_on_delta_get_deltas() -> None:
     class Quiet(Policy):
         pass
 
     owner = Owner(name="me", path="/me.py")
-    quiet, loud = (owned(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
+    quiet, loud = (guard_policy(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
 
-    assert (type(quiet), type(loud)) == (OwnedPolicy, OwnedWatcher)
+    assert (type(quiet), type(loud)) == (GuardedPolicy, GuardedWatcher)
     assert type(quiet).on_delta is Policy.on_delta
 
 
 @pytest.mark.parametrize("decision", [Interrupt("cut"), StopRun("stop")])
-def test_what_is_raised_on_purpose_is_no_failure(decision: Exception) -> None:
+def test_control_exceptions_are_not_failures(decision: Exception) -> None:
     class Decides(Policy):
         def on_delta(self, delta: Delta, answer: Partial) -> None:
             raise decision
 
     failures: list[object] = []
     owner = Owner(name="me", path="/me.py")
-    policy = owned(Decides(), owner, lambda *failed: failures.append(failed))
+    policy = guard_policy(Decides(), owner, lambda *failed: failures.append(failed))
 
     with pytest.raises(type(decision)):
         policy.on_delta(None, AssistantMessage)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def words(message: Any) -> str:
     return "".join(part.text for part in blocks(message.content) if isinstance(part, Text))
 
 
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
     tmp_path: Path,
 ) -> None:
@@ -47,14 +47,14 @@ async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         ({"block": True, "reason": "not here"}, "not here"),
         ({"block": True}, "Tool execution was blocked"),
     ],
 )
-async def test_a_blocked_call_does_not_run_and_the_model_is_told(
-    tmp_path: Path, answer: Any, told: str
+async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason(
+    tmp_path: Path, answer: Any, reported: str
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.on("tool_call", lambda event, ctx: answer)
@@ -63,11 +63,11 @@ async def test_a_blocked_call_does_not_run_and_the_model_is_told(
     async with playing(tmp_path, extension, steps=steps) as play:
         await play.session.prompt("go")
 
-        assert [(words(each), each.is_error) for each in results(play)] == [(told, True)]
+        assert [(words(each), each.is_error) for each in results(play)] == [(reported, True)]
         assert not (play.stage.cwd / "made").exists()
 
 
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_path: Path) -> None:
     seen: list[bool] = []
 
@@ -92,7 +92,7 @@ async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_pat
     assert seen == [True, False]
 
 
-@pytest.mark.trap(266)
+@pytest.mark.behaviour("context-hook-keeps-the-prompt")
 async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("context")
@@ -189,7 +189,7 @@ async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) 
     assert (prompts[1].content, kept[0].content) == ("", "")
 
 
-async def test_a_prompt_that_adds_to_the_one_it_is_told_loses_nothing_that_others_change(
+async def test_a_prompt_that_extends_the_given_one_keeps_changes_of_other_handlers(
     tmp_path: Path,
 ) -> None:
     def warning(pi: ExtensionAPI) -> None:
@@ -212,7 +212,7 @@ async def test_a_prompt_that_adds_to_the_one_it_is_told_loses_nothing_that_other
     assert prompt.endswith("\n\nWrap up.")
 
 
-async def test_what_is_injected_follows_what_the_person_said(tmp_path: Path) -> None:
+async def test_an_injected_message_follows_the_prompt(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("before_agent_start")
         def inject(event: Any, ctx: Any) -> Any:

@@ -24,7 +24,7 @@ async def test_a_program_runs_to_its_end_with_what_it_is_given(tmp_path: Path) -
     assert failed.code == 3
 
 
-async def test_one_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+async def test_a_program_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append):
@@ -34,7 +34,7 @@ async def test_one_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     assert (result.killed, result.code) == (True, None)
 
 
-async def test_a_child_to_talk_to_ends_with_the_session(tmp_path: Path) -> None:
+async def test_a_spawned_child_ends_with_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append):
@@ -46,18 +46,18 @@ async def test_a_child_to_talk_to_ends_with_the_session(tmp_path: Path) -> None:
     assert not ended.ok
 
 
-async def test_a_detached_child_goes_on_without_our_pipes(tmp_path: Path) -> None:
+async def test_a_detached_child_outlives_pi_without_pipes(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    told = tmp_path / "told"
-    told_by = (
+    reported = tmp_path / "reported"
+    script = (
         "import sys, pathlib; "
         "nothing = [sys.stdin.read(), sys.stdout.write('lost'), sys.stderr.write('lost')]; "
-        f"pathlib.Path({os.fspath(told)!r}).write_text(repr(nothing))"
+        f"pathlib.Path({os.fspath(reported)!r}).write_text(repr(nothing))"
     )
 
     async with playing(tmp_path, apis.append):
-        child = await apis[0].spawn([sys.executable, "-c", told_by], detached=True)
+        child = await apis[0].spawn([sys.executable, "-c", script], detached=True)
         assert await child.output.read() == await child.errors.read() == b""
 
     assert (await child.wait()).ok
-    assert told.read_text() == repr(["", 4, 4])
+    assert reported.read_text() == repr(["", 4, 4])

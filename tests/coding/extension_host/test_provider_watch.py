@@ -5,7 +5,7 @@ from typing import Any
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.bus import Owner
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, watched
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, with_provider_events
 from pi.coding.extension_host.events.handlers import Hooks
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
@@ -22,21 +22,23 @@ def new_hooks(failures: list[str]) -> Hooks:
 
 
 async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
-    hooks, told = new_hooks([]), []
+    hooks, reported = new_hooks([]), []
 
     def headers(event: Any, ctx: Any) -> None:
-        told.append("headers")
+        reported.append("headers")
         event.headers["X-Mine"] = "2"
         event.headers["X-Model"] = None
 
     def payload(event: Any, ctx: Any) -> Any:
-        told.append("payload")
+        reported.append("payload")
         return {**event.payload, "more": True}
 
-    hooks.on("before_provider_headers", headers, None, ME)
-    hooks.on("before_provider_request", payload, None, ME)
-    hooks.on("after_provider_response", lambda event, ctx: told.append(str(event.status)), None, ME)
-    options = watched(ModelRequest(model=MODEL, messages=()), hooks).options
+    hooks.subscribe("before_provider_headers", headers, None, ME)
+    hooks.subscribe("before_provider_request", payload, None, ME)
+    hooks.subscribe(
+        "after_provider_response", lambda event, ctx: reported.append(str(event.status)), None, ME
+    )
+    options = with_provider_events(ModelRequest(model=MODEL, messages=()), hooks).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
@@ -44,34 +46,36 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
     await options.on_response(200, {}, MODEL)
 
     assert options.headers == {"X-Model": None, "X-Mine": "2"}
-    assert told == ["headers", "payload", "200"]
+    assert reported == ["headers", "payload", "200"]
 
 
-async def test_the_hooks_of_whoever_asks_come_first() -> None:
-    hooks, told = new_hooks([]), []
+async def test_the_callbacks_of_the_caller_come_first() -> None:
+    hooks, reported = new_hooks([]), []
 
     async def on_payload(payload: Any, model: Any) -> Any:
         return {"first": 1}
 
     async def on_response(status: int, headers: Any, model: Any) -> None:
-        told.append(status)
+        reported.append(status)
 
-    hooks.on("before_provider_request", lambda event, ctx: told.append(event.payload), None, ME)
+    hooks.subscribe(
+        "before_provider_request", lambda event, ctx: reported.append(event.payload), None, ME
+    )
     request = ModelRequest(model=MODEL, messages=())
     asked = replace(
         request,
         options=replace(request.options, on_payload=on_payload, on_response=on_response),
     )
-    options = watched(asked, hooks).options
+    options = with_provider_events(asked, hooks).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
     assert await options.on_payload({}, MODEL) == {"first": 1}
     await options.on_response(429, {}, MODEL)
-    assert told == [{"first": 1}, 429]
+    assert reported == [{"first": 1}, 429]
 
 
-def test_where_nobody_listens_nothing_is_changed() -> None:
+def test_without_handlers_the_request_is_unchanged() -> None:
     request = ModelRequest(model=MODEL, messages=())
 
-    assert watched(request, new_hooks([])) is request
+    assert with_provider_events(request, new_hooks([])) is request

@@ -42,7 +42,7 @@ async def test_an_extension_may_answer_as_a_model_itself(tmp_path: Path) -> None
         assert play.session.model is not None
 
 
-def test_a_provider_in_words_has_its_models_and_headers() -> None:
+def test_a_configured_provider_has_its_models_and_headers() -> None:
     config = {
         "base_url": "http://127.0.0.1:9/v1",
         "api": "openai-completions",
@@ -70,15 +70,15 @@ def test_without_models_a_provider_that_there_is_is_changed() -> None:
     assert isinstance(provider, ConfiguredProvider)
 
 
-def test_what_cannot_be_understood_is_explained() -> None:
-    with pytest.raises(ExtensionError, match="is missing"):
+def test_an_invalid_description_is_explained() -> None:
+    with pytest.raises(ExtensionError, match="has no configuration"):
         provider_from("x", None, {})
     with pytest.raises(ExtensionError, match="baseUrl"):
         provider_from("x", {"baseUrl": "a"}, {})
 
 
 class Collection:
-    """As much of a collection of models as providers need."""
+    """The part of a model collection that providers need."""
 
     def __init__(self, *providers: Any) -> None:
         self.known = {provider.row.id: provider for provider in providers}
@@ -93,7 +93,7 @@ class Collection:
         self.known.pop(name, None)
 
 
-def test_providers_wait_for_models_and_give_back_what_they_replaced() -> None:
+def test_providers_are_queued_and_restore_what_they_replaced() -> None:
     original = FauxProvider(says("a"))
     mine, yours = FauxProvider(says("b")), FauxProvider(says("c"))
     providers, models = Providers(), Collection(original)
@@ -110,7 +110,7 @@ def test_providers_wait_for_models_and_give_back_what_they_replaced() -> None:
     assert FAUX_MODEL in original.models()
 
 
-async def test_a_list_of_models_that_does_not_come_harms_nobody_else(tmp_path: Path) -> None:
+async def test_a_failing_model_list_does_not_affect_other_providers(tmp_path: Path) -> None:
     lists = [[{**MODEL, "id": "new"}]]
 
     async def listed(access: Any) -> list[dict[str, Any]]:
@@ -130,9 +130,7 @@ async def test_a_list_of_models_that_does_not_come_harms_nobody_else(tmp_path: P
 
 
 @pytest.mark.parametrize("broken", [False, True])
-async def test_somebody_who_is_signed_in_may_have_other_models(
-    tmp_path: Path, *, broken: bool
-) -> None:
+async def test_models_can_depend_on_the_account(tmp_path: Path, *, broken: bool) -> None:
     def other(models: tuple[Model, ...], credential: OAuthCredential) -> tuple[Model, ...]:
         return tuple(replace(each, id=credential.extra["plan"]) for each in models)
 

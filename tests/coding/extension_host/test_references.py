@@ -52,7 +52,7 @@ async def test_a_scheme_is_read_like_a_file_and_only_read(tmp_path: Path) -> Non
     ]
 
 
-async def test_a_form_of_paths_may_be_written_too(tmp_path: Path) -> None:
+async def test_a_path_form_can_be_written(tmp_path: Path) -> None:
     kept: dict[str, str] = {}
 
     class Table:
@@ -70,14 +70,14 @@ async def test_a_form_of_paths_may_be_written_too(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_path_form(parse, Table())
 
-    told = await outputs(
+    reported = await outputs(
         tmp_path,
         extension,
         calls("write", path="x.db:key", content="value"),
         calls("read", path="x.db:key"),
     )
 
-    assert [text for text, _ in told] == ["Successfully wrote to x.db:key\n1 row", "value"]
+    assert [text for text, _ in reported] == ["Successfully wrote to x.db:key\n1 row", "value"]
 
 
 async def test_layers_of_files_remark_on_what_tools_write(tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ async def test_layers_of_files_remark_on_what_tools_write(tmp_path: Path) -> Non
 
         pi.wrap_files(format)
 
-    told = await outputs(
+    reported = await outputs(
         tmp_path,
         extension,
         calls("write", path="a.py", content="x = 1"),
         calls("edit", path="a.py", edits=[{"oldText": "1", "newText": "2"}]),
     )
 
-    assert [text for text, _ in told] == [
+    assert [text for text, _ in reported] == [
         "Successfully wrote to a.pyformatted",
         "Successfully replaced 1 block(s) in a.py.formatted",
     ]
@@ -112,13 +112,13 @@ async def test_a_path_may_be_guarded_whatever_tool_writes_it(tmp_path: Path) -> 
 
         pi.wrap_files(guard, at="first")
 
-    told = await outputs(tmp_path, extension, calls("write", path="a.py", content="x"))
+    reported = await outputs(tmp_path, extension, calls("write", path="a.py", content="x"))
 
-    assert told == [("The plan is not approved yet: nothing is written.", True)]
+    assert reported == [("The plan is not approved yet: nothing is written.", True)]
     assert not (tmp_path / "home/project/a.py").exists()
 
 
-async def test_what_there_is_below_a_reference_is_listed_if_the_handler_can(tmp_path: Path) -> None:
+async def test_a_reference_is_listed_if_the_handler_can(tmp_path: Path) -> None:
     class Listing(Rules):
         def list(self, ref: ResourceRef) -> list[str]:
             return [] if ref.rest else ["style", "tests"]
@@ -143,7 +143,7 @@ async def test_what_there_is_below_a_reference_is_listed_if_the_handler_can(tmp_
     ]
 
 
-async def test_a_handler_says_how_a_reference_goes_on(tmp_path: Path) -> None:
+async def test_a_handler_completes_a_reference(tmp_path: Path) -> None:
     class Knowing(Rules):
         async def complete(self, prefix: str) -> list[str]:
             if prefix == "!":

@@ -12,7 +12,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
-def test_a_function_describes_itself() -> None:
+def test_a_docstring_is_the_description() -> None:
     def documented() -> None:
         """Do it.
 
@@ -78,10 +78,14 @@ async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
             registration.remove()
 
         assert play.session.facts.commands() == []
-        assert (pi.get_flag("x"), pi.service("x"), play.host.lent.sections()) == (None, None, {})
+        assert (pi.get_flag("x"), pi.service("x"), play.host.contributed.sections()) == (
+            None,
+            None,
+            {},
+        )
 
 
-async def test_what_outlives_a_session_reports_under_the_extensions_name(tmp_path: Path) -> None:
+async def test_shared_objects_report_under_the_name_of_the_extension(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append):

@@ -6,7 +6,7 @@ from pi.coding.extension_host.contributions.registries import RankedPolicy, Regi
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 
 
-def test_whoever_is_asked_first_is_told_apart_and_changes_are_told() -> None:
+def test_policies_are_listed_by_position_and_changes_are_reported() -> None:
     changes: list[str] = []
     registries = Registries(
         tools_changed=lambda: changes.append("tools"),

@@ -6,7 +6,7 @@ from typing import Any
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.port.remote import Remote, Replica
 from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 HEADER = {"id": "far-away", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/somewhere"}
 

@@ -10,7 +10,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
-async def test_rules_are_there_without_anybody_saying_where(tmp_path: Path) -> None:
+async def test_rules_are_found_without_registration(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append, approve=True) as play:
         play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
@@ -19,7 +19,7 @@ async def test_rules_are_there_without_anybody_saying_where(tmp_path: Path) -> N
         assert (rule.key, rule.source, rule.scope) == ("tabs", "cursor", "project")
 
 
-async def test_a_project_that_is_not_trusted_brings_nothing(tmp_path: Path) -> None:
+async def test_extensions_of_an_untrusted_project_are_not_loaded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append, approve=False) as play:
         play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
@@ -55,10 +55,10 @@ async def test_extensions_bring_kinds_and_sources_that_end_with_them(tmp_path: P
         assert len(play.host.registries.resource_sources) == 0
 
 
-async def test_a_kind_that_nobody_knows_is_named(tmp_path: Path) -> None:
+async def test_an_unknown_kind_is_reported(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append):
-        with pytest.raises(ExtensionError, match="no kind of resources called 'songs'"):
+        with pytest.raises(ExtensionError, match="Unknown kind of resource 'songs'"):
             apis[0].context.resources.load("songs")
 
 

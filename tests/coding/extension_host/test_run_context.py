@@ -14,7 +14,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
-async def test_compaction_waits_for_rest_and_tells_how_it_went(tmp_path: Path) -> None:
+async def test_compaction_waits_until_idle_and_reports_its_result(tmp_path: Path) -> None:
     problems: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -29,7 +29,7 @@ async def test_compaction_waits_for_rest_and_tells_how_it_went(tmp_path: Path) -
     assert problems[0] == "Nothing to compact (session too small)"
 
 
-async def test_an_abort_and_the_end_of_the_program_are_asked_for(tmp_path: Path) -> None:
+async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         def stop(event: Any, ctx: Any) -> None:
@@ -39,13 +39,13 @@ async def test_an_abort_and_the_end_of_the_program_are_asked_for(tmp_path: Path)
     steps = (calls("bash", command="true"), says("never"))
     async with playing(tmp_path, extension, steps=steps) as play:
         answer = await play.session.prompt("go")
-        await play.session.extensions.shutdown_wanted()
+        await play.session.extensions.wait_for_shutdown()
 
     assert answer is not None
     assert answer.stop_reason == "error"
 
 
-async def test_what_is_begun_for_a_run_ends_with_it(tmp_path: Path) -> None:
+async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
     story: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -76,7 +76,7 @@ async def test_what_is_begun_for_a_run_ends_with_it(tmp_path: Path) -> None:
             _ = apis[0].context.run_scope
 
 
-async def test_whoever_cuts_an_answer_is_named(tmp_path: Path) -> None:
+async def test_the_interrupting_extension_is_named(tmp_path: Path) -> None:
     def rude(pi: ExtensionAPI) -> None:
         @pi.on("message_update")
         def cut(event: Any, ctx: Any) -> None:

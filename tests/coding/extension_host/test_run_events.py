@@ -33,11 +33,11 @@ from pi.coding.session.entries import Custom
 ANSWER = AssistantMessage(api="a", provider="p", model="m")
 
 
-def test_what_was_said_changes_until_somebody_takes_care_of_it() -> None:
-    given = InputEvent(text="a").answered(InputAnswer(action="transform", text="b"))
+def test_input_is_changed_until_it_is_handled() -> None:
+    given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
 
-    assert given == InputEvent(text="b") == given.answered(InputAnswer(action="continue"))
-    assert given.answered(InputAnswer(action="handled")).settled
+    assert given == InputEvent(text="b") == given.with_answer(InputAnswer(action="continue"))
+    assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_messages_of_all_handlers_are_added_and_the_last_prompt_counts() -> None:
@@ -52,32 +52,32 @@ def test_messages_of_all_handlers_are_added_and_the_last_prompt_counts() -> None
         BeforeAgentStartAnswer(message={"custom_type": "b"}),
         BeforeAgentStartAnswer(system_prompt="2"),
     ):
-        event = event.answered(answer)
+        event = event.with_answer(answer)
 
     assert event.messages == ({"custom_type": "a"}, {"custom_type": "b"})
     assert event.replacement == "2"
 
 
-def test_entries_of_a_boundary_add_up_and_one_who_goes_on_is_enough() -> None:
+def test_entries_of_a_boundary_add_up_and_one_continue_is_enough() -> None:
     first = {"type": "custom", "customType": "a"}
-    event = TurnEndEvent().answered(BoundaryAnswer(entries=(first,), continue_=True))
-    event = event.answered(BoundaryAnswer(entries=(Custom(custom_type="b"),)))
+    event = TurnEndEvent().with_answer(BoundaryAnswer(entries=(first,), continue_=True))
+    event = event.with_answer(BoundaryAnswer(entries=(Custom(custom_type="b"),)))
 
     assert event.entries == (Custom(custom_type="a"), Custom(custom_type="b"))
     assert event.continue_
 
 
-def test_a_call_is_blocked_by_the_first_who_blocks_it() -> None:
+def test_the_first_block_of_a_call_wins() -> None:
     call = ToolCallEvent(tool_name="x", tool_call_id="1", input={})
 
-    assert call.answered(Block(block=False)) is call
-    assert call.answered(Block(reason="no")).settled
+    assert call.with_answer(Block(block=False)) is call
+    assert call.with_answer(Block(reason="no")).is_settled
 
 
 def test_changes_of_a_result_add_up() -> None:
     result = ToolResultEvent(tool_name="x", tool_call_id="1", input={}, content=())
-    result = result.answered(ToolResultAnswer(content=(Text(text="a"),)))
-    result = result.answered(ToolResultAnswer(is_error=True, details=None))
+    result = result.with_answer(ToolResultAnswer(content=(Text(text="a"),)))
+    result = result.with_answer(ToolResultAnswer(is_error=True, details=None))
 
     assert (result.content, result.is_error, result.details) == ((Text(text="a"),), True, None)
 
@@ -90,7 +90,7 @@ RESULT = ToolResultMessage(tool_call_id="1", tool_name="x", content=())
 def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
     event = MessageEndEvent(message=message)
 
-    assert event.answered(MessageEndAnswer(message=message)) == event
+    assert event.with_answer(MessageEndAnswer(message=message)) == event
 
 
 @pytest.mark.parametrize(
@@ -104,21 +104,23 @@ def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
 )
 def test_nothing_else_takes_the_place_of_a_message(old: Any, new: Any) -> None:
     with pytest.raises(TypeError):
-        MessageEndEvent(message=old).answered(MessageEndAnswer(message=new))
+        MessageEndEvent(message=old).with_answer(MessageEndAnswer(message=new))
 
 
 def test_a_payload_is_replaced_only_by_a_payload() -> None:
     event = BeforeProviderRequestEvent(payload={})
 
-    assert event.answered({"a": 1}).payload == {"a": 1}
+    assert event.with_answer({"a": 1}).payload == {"a": 1}
     with pytest.raises(TypeError):
-        event.answered([])  # type: ignore[arg-type]
+        event.with_answer([])  # type: ignore[arg-type]
 
 
-def test_the_last_list_of_messages_counts() -> None:
+def test_the_last_list_of_messages_wins() -> None:
     said = UserMessage(content="x")
 
-    assert ContextEvent(messages=()).answered(ContextAnswer(messages=(said,))).messages == (said,)
+    assert ContextEvent(messages=()).with_answer(ContextAnswer(messages=(said,))).messages == (
+        said,
+    )
 
 
 def test_what_is_expensive_is_computed_when_it_is_read() -> None:

@@ -9,18 +9,18 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
 def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
     said = SaidInput(text="a", images=(PICTURE,))
 
-    assert said.answered(InputAnswer(action="transform", text="b")) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b")) == SaidInput(
         text="b", images=(PICTURE,)
     )
-    assert said.answered(InputAnswer(action="transform", text="b", images=())) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b", images=())) == SaidInput(
         text="b"
     )
 
 
-def test_it_is_settled_when_somebody_has_taken_care_of_it() -> None:
+def test_input_is_settled_once_it_is_handled() -> None:
     said = SaidInput(text="a")
 
-    assert said.answered(InputAnswer(action="continue")) is said
-    assert not said.settled
-    assert said.answered(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
-    assert said.answered(InputAnswer(action="handled")).settled
+    assert said.with_answer(InputAnswer(action="continue")) is said
+    assert not said.is_settled
+    assert said.with_answer(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
+    assert said.with_answer(InputAnswer(action="handled")).is_settled

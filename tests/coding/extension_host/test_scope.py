@@ -35,7 +35,7 @@ async def test_everything_that_a_scope_has_ends_with_it() -> None:
     assert (scope.closed, problems) == (True, [])
 
 
-async def test_a_timer_goes_on_although_its_function_fails_until_it_is_removed() -> None:
+async def test_a_timer_continues_after_failures_until_it_is_removed() -> None:
     clock = FakeClock()
     problems: list[str] = []
     ticks: list[float] = []
@@ -67,7 +67,7 @@ async def test_a_task_that_fails_is_reported() -> None:
     assert problems == ["x: work: broken"]
 
 
-async def test_what_was_removed_long_ago_is_not_kept() -> None:
+async def test_removed_registrations_are_not_kept() -> None:
     scope = new_scope(FakeClock(), [])
     ended: list[int] = []
     first = weakref.ref(scope.keep(Registration(lambda: None)))

@@ -9,7 +9,7 @@ import pytest
 from pi.ai.messages import AssistantMessage, Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.api.messages import NextTurn
+from pi.coding.extension_host.api.messages import NextTurnMessages
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import Play, playing
@@ -33,7 +33,7 @@ def speaker(*sent: Any, **how: Any) -> Any:
     return extension
 
 
-@pytest.mark.trap(267)
+@pytest.mark.behaviour("recorded-message-starts-nothing")
 async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
     async with playing(tmp_path, speaker()) as play:
         await play.session.prompt("/say noted")
@@ -50,7 +50,7 @@ async def test_a_message_may_begin_a_run_that_the_prompt_waits_for(tmp_path: Pat
         assert said(play) == ["how are you?", "fine"]
 
 
-async def test_a_message_for_the_next_turn_follows_what_the_person_says(tmp_path: Path) -> None:
+async def test_a_message_for_the_next_turn_follows_the_next_prompt(tmp_path: Path) -> None:
     extension = speaker(deliver_as="next_turn")
     async with playing(tmp_path, extension, steps=(says("ok"), says("ok"))) as play:
         await play.session.prompt("/say by the way")
@@ -76,7 +76,7 @@ async def test_during_a_run_a_message_waits_for_its_turn(tmp_path: Path, deliver
         assert said(play) == (later if deliver_as == "follow_up" else ["go", "a remark", "one"])
 
 
-async def test_an_extension_may_speak_as_the_person(tmp_path: Path) -> None:
+async def test_an_extension_can_send_user_messages(tmp_path: Path) -> None:
     picture = Image(data="AA==", mime_type="image/png")
 
     def extension(pi: ExtensionAPI) -> None:
@@ -86,7 +86,7 @@ async def test_an_extension_may_speak_as_the_person(tmp_path: Path) -> None:
 
         @pi.on("tool_call")
         async def busy(event: Any, ctx: Any) -> None:
-            with pytest.raises(ExtensionError, match="at work"):
+            with pytest.raises(ExtensionError, match="already running"):
                 await pi.send_user_message("x")
             await pi.send_user_message("hurry", deliver_as="steer")
 
@@ -99,7 +99,7 @@ async def test_an_extension_may_speak_as_the_person(tmp_path: Path) -> None:
         assert picture in first.content
 
 
-async def test_a_run_that_cannot_begin_is_told_and_harms_nobody(tmp_path: Path) -> None:
+async def test_a_run_that_cannot_start_is_reported(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("ask")
         async def ask(args: str, ctx: Any) -> None:
@@ -113,7 +113,7 @@ async def test_a_run_that_cannot_begin_is_told_and_harms_nobody(tmp_path: Path) 
         assert "could not begin a run: No API key" in play.stage.reports[-1]
 
 
-async def test_an_entry_is_kept_and_told(tmp_path: Path) -> None:
+async def test_an_entry_is_stored_and_emitted(tmp_path: Path) -> None:
     ids: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -124,14 +124,14 @@ async def test_an_entry_is_kept_and_told(tmp_path: Path) -> None:
     async with playing(tmp_path, extension) as play:
         await play.session.prompt("/keep")
 
-        (told,) = play.told("EntryAppended")
-        assert told.entry["id"] == ids[0]
-        assert told.entry["data"] == {"n": 1}
+        (reported,) = play.emitted("EntryAppended")
+        assert reported.entry["id"] == ids[0]
+        assert reported.entry["data"] == {"n": 1}
         assert said(play) == []
 
 
-def test_what_waits_for_the_next_turn_waits_once() -> None:
-    waiting = NextTurn()
+def test_a_next_turn_message_is_sent_once() -> None:
+    waiting = NextTurnMessages()
     message = CustomMessage(custom_type="x", content="y")
     waiting.add(message)
 

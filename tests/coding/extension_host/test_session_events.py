@@ -29,17 +29,17 @@ from pi.coding.trust import TrustAnswer
 MOVE = TreeMove(target_id="a", old_leaf_id="b", common_ancestor_id=None, entries=())
 
 
-def test_the_first_decided_opinion_about_trust_counts() -> None:
-    event = ProjectTrustEvent(cwd="/x").answered(TrustAnswer(trusted="undecided"))
+def test_the_first_trust_decision_wins() -> None:
+    event = ProjectTrustEvent(cwd="/x").with_answer(TrustAnswer(trusted="undecided"))
 
-    assert not event.settled
-    assert event.answered(TrustAnswer(trusted="no")).settled
+    assert not event.is_settled
+    assert event.with_answer(TrustAnswer(trusted="no")).is_settled
 
 
 def test_paths_of_resources_add_up() -> None:
     event = ResourcesDiscoverEvent(cwd="/", reason="startup")
-    event = event.answered(ResourcesAnswer(skill_paths=("a",)))
-    event = event.answered(ResourcesAnswer(skill_paths=("b",), prompt_paths=("c",)))
+    event = event.with_answer(ResourcesAnswer(skill_paths=("a",)))
+    event = event.with_answer(ResourcesAnswer(skill_paths=("b",), prompt_paths=("c",)))
 
     assert event.found == ResourcesAnswer(skill_paths=("a", "b"), prompt_paths=("c",))
 
@@ -47,11 +47,11 @@ def test_paths_of_resources_add_up() -> None:
 def test_a_cancellation_is_final() -> None:
     fork = SessionBeforeForkEvent(entry_id="a", position="at")
 
-    assert fork.answered(Cancel()).settled
-    assert not fork.answered(Cancel(cancel=False, skip_conversation_restore=True)).settled
+    assert fork.with_answer(Cancel()).is_settled
+    assert not fork.with_answer(Cancel(cancel=False, skip_conversation_restore=True)).is_settled
 
 
-def test_a_compaction_may_be_cancelled_and_told_more() -> None:
+def test_a_compaction_can_be_cancelled_and_its_prompt_extended() -> None:
     event = SessionBeforeCompactEvent(
         preparation=None,  # type: ignore[arg-type]
         branch_entries=(),
@@ -60,10 +60,10 @@ def test_a_compaction_may_be_cancelled_and_told_more() -> None:
         will_retry=False,
     )
     compacting = SessionCompactingEvent(reason="manual")
-    compacting = compacting.answered(CompactingAnswer(prompt="a", context=("x",)))
-    compacting = compacting.answered(CompactingAnswer(context=("y",), preserve_data={"k": 1}))
+    compacting = compacting.with_answer(CompactingAnswer(prompt="a", context=("x",)))
+    compacting = compacting.with_answer(CompactingAnswer(context=("y",), preserve_data={"k": 1}))
 
-    assert event.answered(CompactDecision(cancel=True)).settled
+    assert event.with_answer(CompactDecision(cancel=True)).is_settled
     assert compacting.added == CompactingAnswer(
         prompt="a", context=("x", "y"), preserve_data={"k": 1}
     )
@@ -71,29 +71,29 @@ def test_a_compaction_may_be_cancelled_and_told_more() -> None:
 
 def test_answers_to_a_move_add_up() -> None:
     event = SessionBeforeTreeEvent(preparation=MOVE)
-    event = event.answered(TreeDecision(label="l", summary={"summary": "s"}))  # type: ignore[arg-type]
-    event = event.answered(TreeDecision(custom_instructions="i"))
+    event = event.with_answer(TreeDecision(label="l", summary={"summary": "s"}))  # type: ignore[arg-type]
+    event = event.with_answer(TreeDecision(custom_instructions="i"))
 
     assert event.decision == TreeDecision(
         label="l", summary=Notes(summary="s"), custom_instructions="i"
     )
-    assert event.answered(TreeDecision(cancel=True)).settled
+    assert event.with_answer(TreeDecision(cancel=True)).is_settled
 
 
-def test_a_command_of_the_person_is_run_or_forbidden_by_the_first() -> None:
+def test_the_first_answer_runs_or_refuses_a_shell_command_of_the_user() -> None:
     event = UserBashEvent(command="ls", exclude_from_context=False, cwd="/")
     result = BashResult(output="x", exit_code=0)
 
-    assert event.answered(UserBashAnswer(result=result)).result == result
+    assert event.with_answer(UserBashAnswer(result=result)).result == result
     given = {"output": "x", "exit_code": 0}
-    assert event.answered(UserBashAnswer(result=given)).result == result
+    assert event.with_answer(UserBashAnswer(result=given)).result == result
     assert event.after_failure(ValueError("no")).refused == "no"
-    assert event.after_failure(ValueError()).settled
+    assert event.after_failure(ValueError()).is_settled
 
 
-def test_the_last_opinion_about_warming_counts() -> None:
+def test_the_last_answer_about_warming_wins() -> None:
     event = CacheWarmingDecisionEvent(
         warm_cost=1, miss_cost=2, continuation_probability=0.5, action="warm"
     )
 
-    assert event.answered(CacheWarmingAnswer(action="stop")).action == "stop"
+    assert event.with_answer(CacheWarmingAnswer(action="stop")).action == "stop"

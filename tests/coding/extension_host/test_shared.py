@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
 
 class Room:
-    """Sessions that come and go, and what is shared between them."""
+    """Sessions that start and end, with shared objects."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.things = SharedThings()
+        self.things = SharedObjects()
         self.story: list[str] = []
 
     def session(self) -> Scope:
@@ -27,7 +27,7 @@ class Room:
             scope.on_close(lambda: self.story.append("closed"))
             return "a server"
 
-        return await self.things.take("key", make, user=user, report=self._report, linger=linger)
+        return await self.things.acquire("key", make, user=user, report=self._report, linger=linger)
 
     def _report(self, what: str, problem: BaseException) -> None:
         raise AssertionError(what) from problem
@@ -73,7 +73,7 @@ async def test_everything_ends_with_the_process() -> None:
     assert room.story == ["made", "closed"]
 
 
-async def test_what_cannot_be_made_is_tried_again_by_the_next() -> None:
+async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
     room = Room()
     session = room.session()
 
@@ -81,7 +81,7 @@ async def test_what_cannot_be_made_is_tried_again_by_the_next() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await room.things.take("key", broken, user=session, report=room._report, linger=0)
+        await room.things.acquire("key", broken, user=session, report=room._report, linger=0)
 
     assert await room.take(session) == "a server"
     await session.close()

@@ -5,7 +5,7 @@ import pytest
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import Manifest
-from pi.coding.extension_host.dormant import Sleeping
+from pi.coding.extension_host.dormant import DormantExtensions
 from pi.coding.resources.sources import SourceInfo
 
 
@@ -25,13 +25,13 @@ FAR = candidate("far", commands={"far": "elsewhere"}, activate=("command:far",),
 
 
 def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
-    sleeping = Sleeping({}, "print")
+    sleeping = DormantExtensions({}, "print")
 
-    assert sleeping.take([NAP, FAR])
+    assert sleeping.defer_all([NAP, FAR])
     assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
         ("nap", "rest a little")
     ]
-    assert sleeping.take([DOZE])
+    assert sleeping.defer_all([DOZE])
     assert [name for name, _ in sleeping.commands.listed()] == ["nap:1", "doze", "nap:2"]
     found = sleeping.commands.find("/doze well")
     assert found is not None
@@ -39,8 +39,8 @@ def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
 
 
 def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
-    sleeping = Sleeping({}, "print")
-    sleeping.take([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
 
     assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
         ("nap", "rest")
@@ -57,25 +57,25 @@ def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
     ],
     ids=lambda each: each.name,
 )
-def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
-    sleeping = Sleeping({"fast": True}, "print")
+def test_if_one_cannot_be_deferred_none_is(restless: Candidate) -> None:
+    sleeping = DormantExtensions({"fast": True}, "print")
 
-    assert not sleeping.take([NAP, restless])
+    assert not sleeping.defer_all([NAP, restless])
     assert not sleeping
     assert sleeping.commands.listed() == []
 
 
-def test_of_one_that_is_found_twice_the_first_counts() -> None:
-    sleeping = Sleeping({}, "print")
-    sleeping.take([NAP, replace(NAP, rank="explicit")])
-    sleeping.take([replace(NAP, rank="project")])
+def test_of_duplicates_the_first_is_used() -> None:
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all([NAP, replace(NAP, rank="explicit")])
+    sleeping.defer_all([replace(NAP, rank="project")])
 
-    assert sleeping.wake() == [NAP]
+    assert sleeping.activate_all() == [NAP]
 
 
-def test_those_that_are_woken_sleep_no_more() -> None:
-    sleeping = Sleeping({}, "print")
-    sleeping.take([NAP, DOZE])
+def test_activated_candidates_are_no_longer_deferred() -> None:
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all([NAP, DOZE])
 
-    assert sleeping.wake() == [NAP, DOZE]
-    assert (sleeping.wake(), sleeping.commands.listed()) == ([], [])
+    assert sleeping.activate_all() == [NAP, DOZE]
+    assert (sleeping.activate_all(), sleeping.commands.listed()) == ([], [])

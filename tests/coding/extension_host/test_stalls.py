@@ -23,17 +23,17 @@ posix = pytest.mark.skipif(os.name != "posix", reason="only there a signal reach
 
 
 class Extension:
-    """This file, while it holds everything up."""
+    """This file as an extension that blocks the event loop."""
 
     def __init__(self) -> None:
         self._hangs = False
 
-    def whose(self, module: str) -> Owner | None:
-        """Who owns a module."""
+    def owner_of(self, module: str) -> Owner | None:
+        """The owner of a module."""
         return ME if self._hangs and module == __name__ else None
 
     def hang(self, wait: Callable[[], object]) -> None:
-        """Be an extension as long as ``wait`` takes."""
+        """Act as an extension while ``wait`` runs."""
         self._hangs = True
         try:
             wait()
@@ -43,10 +43,10 @@ class Extension:
 
 @contextmanager
 def watching(
-    whose: Callable[[str], Owner | None], on_stall: OnStall | None = None
+    owner_of: Callable[[str], Owner | None], on_stall: OnStall | None = None
 ) -> Iterator[Stalls]:
-    """Looks at the event loop that runs, every now and then, inside."""
-    stalls = Stalls(whose, on_stall=on_stall, seconds=SOON)
+    """Watches the running event loop inside the block."""
+    stalls = Stalls(owner_of, on_stall=on_stall, seconds=SOON)
     stalls.watch()
     try:
         yield stalls
@@ -55,13 +55,13 @@ def watching(
 
 
 def spin() -> None:
-    """Not for ever, in case nobody ends it."""
+    """Bounded, in case it is not interrupted."""
     end = time.monotonic() + AGES
     while time.monotonic() < end:
         pass
 
 
-async def test_a_function_that_does_not_return_is_named_once(
+async def test_a_blocking_function_is_reported_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     named = threading.Event()
@@ -72,53 +72,53 @@ async def test_a_function_that_does_not_return_is_named_once(
 
     hear, extension = Hear(), Extension()
     logging.getLogger("pi.coding.extension_host.watchdog").addHandler(hear)
-    with watching(extension.whose) as stalls:
+    with watching(extension.owner_of) as stalls:
         stalls.watch()
         extension.hang(lambda: named.wait(AGES))
     logging.getLogger("pi.coding.extension_host.watchdog").removeHandler(hear)
 
-    (told,) = [record.getMessage() for record in caplog.records]
-    assert told == "/me.py does not return from <lambda>: nothing else can happen"
+    (reported,) = [record.getMessage() for record in caplog.records]
+    assert reported == "/me.py does not return from <lambda> and blocks the event loop"
 
 
 @posix
 @pytest.mark.parametrize("wait", [spin, lambda: time.sleep(AGES)])
-async def test_a_function_that_does_not_return_can_be_ended(wait: Callable[[], None]) -> None:
+async def test_a_blocking_function_can_be_interrupted(wait: Callable[[], None]) -> None:
     before = signal.getsignal(signal.SIGURG)
-    told: list[Stalled] = []
+    reported: list[Stalled] = []
 
     def end(stalled: Stalled) -> None:
-        told.append(stalled)
+        reported.append(stalled)
         stalled.end()
 
     extension = Extension()
-    with watching(extension.whose, end):
-        with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
+    with watching(extension.owner_of, end):
+        with pytest.raises(HandlerEnded, match="was interrupted with Ctrl"):
             extension.hang(wait)
-        assert await asyncio.to_thread(told[0].over.wait, AGES)
+        assert await asyncio.to_thread(reported[0].over.wait, AGES)
 
-    assert [stalled.owner for stalled in told] == [ME]
+    assert [stalled.owner for stalled in reported] == [ME]
     assert signal.getsignal(signal.SIGURG) == before
 
 
 @posix
-async def test_what_has_returned_meanwhile_is_not_ended() -> None:
-    told: list[Stalled] = []
+async def test_a_function_that_returned_meanwhile_is_not_interrupted() -> None:
+    reported: list[Stalled] = []
     hanging = threading.Event()
 
     def hear(stalled: Stalled) -> None:
-        told.append(stalled)
+        reported.append(stalled)
         hanging.set()
 
     extension = Extension()
-    with watching(extension.whose, hear):
+    with watching(extension.owner_of, hear):
         extension.hang(lambda: hanging.wait(AGES))
-        told[0].end()
+        reported[0].end()
 
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
-async def test_whoever_is_nobodys_extension_is_not_named(
+async def test_blocking_code_outside_of_extensions_is_not_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     asked = threading.Event()
@@ -133,11 +133,11 @@ async def test_whoever_is_nobodys_extension_is_not_named(
 
 
 def test_the_watch_ends_with_the_event_loop() -> None:
-    stalls = Stalls(Extension().whose, seconds=SOON)
+    stalls = Stalls(Extension().owner_of, seconds=SOON)
 
     async def begin() -> None:
         stalls.watch()
 
     asyncio.run(begin())
     stalls.close()
-    Stalls(Extension().whose).close()
+    Stalls(Extension().owner_of).close()

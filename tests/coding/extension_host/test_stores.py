@@ -30,7 +30,7 @@ async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path
         assert store.get("n", "gone") == "gone"
 
 
-async def test_what_is_stored_for_a_project_is_not_seen_elsewhere(tmp_path: Path) -> None:
+async def test_values_of_a_project_are_not_visible_in_another(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with playing(tmp_path, apis.append):
@@ -42,7 +42,7 @@ async def test_what_is_stored_for_a_project_is_not_seen_elsewhere(tmp_path: Path
         assert pi.store("project").get("b") is None
 
 
-async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     store = FileStore(path, FakeClock())
     await store.set("a", 1)

@@ -21,7 +21,7 @@ from pi.coding.extension_host.contributions.model_wraps import ModelRequest
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
 from pi.coding.port.results import SubSession
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from tests.coding.extension_host.stage import playing
 
 
@@ -93,7 +93,7 @@ async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> N
     assert answers[0].content == (Text(text="about a"),)
 
 
-async def test_one_that_takes_too_long_is_aborted(tmp_path: Path) -> None:
+async def test_a_nested_session_that_takes_too_long_is_aborted(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     steps = (calls("bash", command="sleep 60"), says("never"))
 
@@ -125,7 +125,7 @@ async def test_it_ends_with_the_session_that_began_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"turns": 2}, {"cost": 0.015}])
-async def test_a_nested_session_ends_when_it_has_had_its_turns_or_its_money(
+async def test_a_nested_session_ends_at_its_turn_or_cost_limit(
     tmp_path: Path, limit: dict[str, Any]
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -141,7 +141,7 @@ async def test_a_nested_session_ends_when_it_has_had_its_turns_or_its_money(
         assert 2 <= len(play.stage.provider.requests) < 50
 
 
-async def test_a_nested_session_that_stays_within_its_budget_comes_to_its_own_end(
+async def test_a_nested_session_within_its_limits_runs_to_its_end(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -157,7 +157,7 @@ async def test_a_nested_session_that_stays_within_its_budget_comes_to_its_own_en
 @pytest.mark.parametrize(
     ("extensions", "times"), [("guards", 1), ("all", 2), (("counting",), 2), (("caller",), 1)]
 )
-async def test_extensions_are_loaded_in_a_nested_session_as_it_is_wanted_and_guard_it_anyway(
+async def test_a_nested_session_loads_the_requested_extensions_and_keeps_all_guards(
     tmp_path: Path, extensions: Any, times: int
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -187,20 +187,20 @@ async def test_extensions_are_loaded_in_a_nested_session_as_it_is_wanted_and_gua
     assert story == [each for each in happened for _ in range(times)]
 
 
-async def test_an_extension_that_there_is_not_cannot_be_wanted(tmp_path: Path) -> None:
+async def test_an_unknown_extension_cannot_be_requested(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     def caller(pi: ExtensionAPI) -> None:
         apis.append(pi)
 
     async with playing(tmp_path, caller):
-        with pytest.raises(ExtensionError, match="no extension called 'other'") as caught:
+        with pytest.raises(ExtensionError, match="Unknown extension 'other'") as caught:
             await apis[0].sub_session(SubSession(prompt="go", extensions=("other",)))
 
-    assert caught.value.hint == "It has caller."
+    assert caught.value.hint == "Extensions of this session: caller."
 
 
-async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(
+async def test_guards_of_a_session_apply_to_sessions_nested_twice(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -225,10 +225,10 @@ async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(
     assert "not here" in str(request.messages[-1])
 
 
-@pytest.mark.trap(136)
-async def test_a_nested_session_has_no_tools_that_the_person_has_ruled_out(tmp_path: Path) -> None:
+@pytest.mark.behaviour("sub-agent-rights-are-bounded")
+async def test_a_nested_session_has_no_tools_that_the_user_excluded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    tools = ToolWishes(only=("read", "bash"), without=("bash",))
+    tools = ToolFilter(only=("read", "bash"), without=("bash",))
 
     async with playing(tmp_path, apis.append, steps=(says("a"),), tools=tools) as play:
         handle = await apis[0].sub_session(SubSession(prompt="go", tools=("read", "bash", "write")))
@@ -281,23 +281,25 @@ async def test_the_policies_of_a_session_guard_those_that_work_for_it_and_shape_
     ]
 
 
-@pytest.mark.parametrize("says_so", [False, True])
-async def test_an_extension_that_says_so_is_loaded_in_every_nested_session(
-    tmp_path: Path, says_so: bool
+@pytest.mark.parametrize("is_declared", [False, True])
+async def test_an_extension_for_sub_sessions_is_loaded_in_every_nested_session(
+    tmp_path: Path, is_declared: bool
 ) -> None:
     apis: list[ExtensionAPI] = []
     path = tmp_path / "present.py"
     path.write_text(
-        f"# /// pi\n# sub_sessions = {str(says_so).lower()}\n# ///\n"
+        f"# /// pi\n# sub_sessions = {str(is_declared).lower()}\n# ///\n"
         "def extension(pi):\n"
         "    pi.add_section('present', 'It is here.')\n"
     )
     paths = {"paths": (str(path),)}
-    async with playing(tmp_path, apis.append, steps=(says("done"),), wanted=paths) as play:
+    async with playing(
+        tmp_path, apis.append, steps=(says("done"),), extension_options=paths
+    ) as play:
         await (await apis[0].sub_session(SubSession(prompt="go"))).result()
         (request,) = play.stage.provider.requests
 
-    assert ("It is here." in str(request.messages)) is says_so
+    assert ("It is here." in str(request.messages)) is is_declared
 
 
 async def test_the_long_outputs_of_a_nested_session_are_kept_with_those_of_its_parent(
@@ -310,8 +312,8 @@ async def test_the_long_outputs_of_a_nested_session_are_kept_with_those_of_its_p
         pi = apis[0]
         assert pi.context.artifacts.save("mine", "first") == "0"
         await (await pi.sub_session(SubSession(prompt="go"))).result()
-        told = str(play.stage.provider.requests[1].messages[-1])
+        reported = str(play.stage.provider.requests[1].messages[-1])
 
         assert pi.context.artifacts.numbers() == [0, 1]
         assert (pi.context.artifacts.read(1) or "").endswith("99999\n100000\n")
-        assert "'artifactId': '1'" in told
+        assert "'artifactId': '1'" in reported

@@ -8,7 +8,7 @@ import pytest
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.base.records import Record
-from pi.coding.extension_host.contributions.tools import Wrapping, checked, wrapped
+from pi.coding.extension_host.contributions.tools import Wrapping, check_tool, wrap_tool
 from pi.coding.extension_host.errors import ExtensionError
 
 CTX = ToolContext("1", lambda result: None)
@@ -16,7 +16,7 @@ CTX = ToolContext("1", lambda result: None)
 
 @tool
 async def greet(name: str) -> str:
-    """Greet somebody."""
+    """Greet a user."""
     return f"Hello, {name}!"
 
 
@@ -34,10 +34,10 @@ def wrap(prefix: str) -> Wrapping:
 
 
 async def test_the_first_wrap_is_outermost() -> None:
-    both = wrapped(greet, (wrap("a"), wrap("b")))
+    both = wrap_tool(greet, (wrap("a"), wrap("b")))
 
     assert await run(both, name="Anna") == ToolResult.of("a(b(Hello, Anna!))")
-    assert wrapped(greet, (Wrapping(name="other", run=wrap("a").run),)) is greet
+    assert wrap_tool(greet, (Wrapping(name="other", run=wrap("a").run),)) is greet
 
 
 class Loud(Record):
@@ -52,7 +52,7 @@ async def test_a_wrap_may_take_other_parameters_and_describe_the_tool_anew() -> 
         return result
 
     loud = Wrapping(name="greet", run=around, params=Loud, description="Shout.")
-    made = wrapped(greet, (loud,))
+    made = wrap_tool(greet, (loud,))
 
     assert await run(made, name="Anna", loud=True) == ToolResult.of("Hello, ANNA!")
     assert (made.description, sorted(made.parameters["properties"])) == ("Shout.", ["loud", "name"])
@@ -64,21 +64,21 @@ async def test_the_schema_of_a_wrap_may_be_raw() -> None:
         return await inner({"name": params["who"]})
 
     schema = {"type": "object", "properties": {"who": {"type": "string"}}}
-    made = wrapped(greet, (Wrapping(name="greet", run=around, params=schema),))
+    made = wrap_tool(greet, (Wrapping(name="greet", run=around, params=schema),))
 
     assert await run(made, who="Anna") == ToolResult.of("Hello, Anna!")
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 def test_a_tool_without_a_schema_is_refused() -> None:
     bare = AgentTool(
         name="x", description="", parameters={}, run=greet.run, validate=lambda given: given
     )
 
     with pytest.raises(ExtensionError, match="has no schema"):
-        checked(bare)
-    with pytest.raises(ExtensionError, match="is no tool"):
-        checked(greet.run)  # type: ignore[arg-type]
+        check_tool(bare)
+    with pytest.raises(ExtensionError, match="is not a tool"):
+        check_tool(greet.run)  # type: ignore[arg-type]
     empty = {"type": "object", "properties": {}}
     fine = make_tool(name="x", description="", params=empty, run=lambda a, ctx: "")
-    assert checked(fine) is fine
+    assert check_tool(fine) is fine

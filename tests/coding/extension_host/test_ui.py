@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.coding.port.ui import ExtensionUI, ThemeChange
 
 
-async def test_where_nobody_is_there_questions_have_no_answer() -> None:
+async def test_without_a_ui_dialogs_return_defaults() -> None:
     ui = ExtensionUI()
 
     answers = [
@@ -25,7 +25,7 @@ async def test_where_nobody_is_there_questions_have_no_answer() -> None:
     assert (ui.theme.name, ui.theme.italic("x"), ui.theme.dim("x")) == ("", "x", "x")
 
 
-def test_where_nobody_is_there_everything_may_be_shown() -> None:
+def test_without_a_ui_show_methods_do_nothing() -> None:
     ui = ExtensionUI()
 
     ui.notify("x", "error")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pi.coding.bus import NamedRegistry, OrderedList, Owner
-from pi.coding.extension_host.contributions.views import View, Views, drawn_rows, found_view
+from pi.coding.extension_host.contributions.views import View, Views, render_rows, resolve_view
 from pi.coding.port.extensions import ViewOptions
 
 OWNER = Owner(name="todo", path="/home/ada/todo.py")
@@ -19,12 +19,12 @@ class Drawn:
         return [str(width)]
 
 
-class Shelf:
-    """Views, and who was told what."""
+class RegisteredViews:
+    """Views, with the failures they reported."""
 
     def __init__(self, **views: View) -> None:
         self.names: NamedRegistry[View] = NamedRegistry()
-        self.told: list[tuple[str, str, str]] = []
+        self.reported: list[tuple[str, str, str]] = []
         for name, view in views.items():
             self.names.add(f"message:{name}", view, OWNER)
         self.transforms: OrderedList[Callable[..., str]] = OrderedList()
@@ -34,7 +34,7 @@ class Shelf:
         return self.views.rows("message", name, "thing", ViewOptions(expanded=True), "theme", 9)
 
     def _failed(self, owner: Owner, event: str, problem: BaseException) -> None:
-        self.told.append((owner.name, event, str(problem)))
+        self.reported.append((owner.name, event, str(problem)))
 
 
 @pytest.mark.parametrize(
@@ -46,47 +46,54 @@ class Shelf:
         (Drawn(), ["7"]),
     ],
 )
-def test_a_view_gives_lines_in_whatever_way(given: Any, rows: list[str] | None) -> None:
-    assert drawn_rows(given, 7) == rows
+def test_a_view_can_return_lines_in_several_forms(given: Any, rows: list[str] | None) -> None:
+    assert render_rows(given, 7) == rows
 
 
 def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
     seen: list[Any] = []
-    shelf = Shelf(note=lambda *given: seen.append(given))
+    registered = RegisteredViews(note=lambda *given: seen.append(given))
 
-    assert (shelf.rows("note"), shelf.rows("other")) == (None, None)
+    assert (registered.rows("note"), registered.rows("other")) == (None, None)
     assert seen == [("thing", ViewOptions(expanded=True), "theme")]
-    assert (shelf.views.has("message", "note"), shelf.views.has("tool", "note")) == (True, False)
-    assert (shelf.views.has_any("message"), shelf.views.has_any("entry")) == (True, False)
+    assert (registered.views.has("message", "note"), registered.views.has("tool", "note")) == (
+        True,
+        False,
+    )
+    assert (registered.views.has_any("message"), registered.views.has_any("entry")) == (True, False)
 
 
 def test_a_view_that_is_named_is_imported_when_it_is_drawn() -> None:
-    assert found_view("textwrap:dedent")("  x") == "x"
+    assert resolve_view("textwrap:dedent")("  x") == "x"
 
 
-def test_a_view_that_fails_is_told_once_and_left_out() -> None:
-    shelf = Shelf(note="no.such.module:view")
+def test_a_failing_view_is_reported_once_and_skipped() -> None:
+    registered = RegisteredViews(note="no.such.module:view")
 
-    assert [shelf.rows("note"), shelf.rows("note")] == [None, None]
-    assert shelf.told == [("todo", "view message:note", "No module named 'no'")]
+    assert [registered.rows("note"), registered.rows("note")] == [None, None]
+    assert registered.reported == [("todo", "view message:note", "No module named 'no'")]
 
 
 def test_a_view_that_follows_one_that_failed_is_drawn() -> None:
-    shelf = Shelf(note=lambda *given: 1 / 0)
-    assert shelf.rows("note") is None
+    registered = RegisteredViews(note=lambda *given: 1 / 0)
+    assert registered.rows("note") is None
 
-    shelf.names.add("message:note", lambda *given: "better", Owner(name="b", path="b", number=1))
+    registered.names.add(
+        "message:note", lambda *given: "better", Owner(name="b", path="b", number=1)
+    )
 
-    assert shelf.rows("note") == ["better"]
+    assert registered.rows("note") == ["better"]
 
 
 def test_markdown_is_changed_by_all_that_do_not_fail() -> None:
-    shelf = Shelf()
-    shelf.transforms.add(lambda text, about: text + about["message_type"], OWNER)
-    shelf.transforms.add(lambda text: text, Owner(name="bad", path="bad", number=1))
-    shelf.transforms.add(lambda text, about: text.upper(), Owner(name="up", path="up", number=2))
+    registered = RegisteredViews()
+    registered.transforms.add(lambda text, about: text + about["message_type"], OWNER)
+    registered.transforms.add(lambda text: text, Owner(name="bad", path="bad", number=1))
+    registered.transforms.add(
+        lambda text, about: text.upper(), Owner(name="up", path="up", number=2)
+    )
 
-    drawn = [shelf.views.markdown("by ", {"message_type": "user"}) for _ in range(2)]
+    drawn = [registered.views.markdown("by ", {"message_type": "user"}) for _ in range(2)]
 
     assert drawn == ["BY USER"] * 2
-    assert [told[:2] for told in shelf.told] == [("bad", "markdown")]
+    assert [reported[:2] for reported in registered.reported] == [("bad", "markdown")]

@@ -10,7 +10,7 @@ from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 
 
-async def test_what_is_quick_gives_its_result() -> None:
+async def test_a_fast_handler_returns_its_result() -> None:
     watchdog = Watchdog(FakeClock())
 
     async def work() -> int:
@@ -20,7 +20,7 @@ async def test_what_is_quick_gives_its_result() -> None:
     await watchdog.close()
 
 
-async def test_what_takes_too_long_is_cancelled_and_the_task_goes_on() -> None:
+async def test_a_slow_handler_is_cancelled_and_the_task_continues() -> None:
     clock = FakeClock()
     watchdog = Watchdog(clock, 30)
     cancelled: list[bool] = []
@@ -47,7 +47,7 @@ async def test_what_takes_too_long_is_cancelled_and_the_task_goes_on() -> None:
     await watchdog.close()
 
 
-async def test_who_swallows_the_cancellation_is_too_late_all_the_same() -> None:
+async def test_a_handler_that_suppresses_its_cancellation_still_times_out() -> None:
     clock = FakeClock()
     watchdog = Watchdog(clock, 30)
 
@@ -64,7 +64,7 @@ async def test_who_swallows_the_cancellation_is_too_late_all_the_same() -> None:
     await watchdog.close()
 
 
-async def test_the_clock_stands_still_while_a_dialog_is_open() -> None:
+async def test_the_time_limit_is_stopped_while_a_dialog_is_open() -> None:
     clock = FakeClock()
     watchdog = Watchdog(clock, 30)
     answered = asyncio.Event()
@@ -84,7 +84,7 @@ async def test_the_clock_stands_still_while_a_dialog_is_open() -> None:
     await watchdog.close()
 
 
-async def test_a_cancellation_from_elsewhere_passes_through() -> None:
+async def test_a_cancellation_from_outside_propagates() -> None:
     watchdog = Watchdog(FakeClock())
     task = asyncio.ensure_future(watchdog.watch(asyncio.Event().wait()))
     await asyncio.sleep(0)
@@ -95,6 +95,6 @@ async def test_a_cancellation_from_elsewhere_passes_through() -> None:
     await watchdog.close()
 
 
-async def test_a_dialog_outside_of_a_handler_needs_no_clock() -> None:
+async def test_a_dialog_outside_of_a_handler_needs_no_time_limit() -> None:
     with Watchdog(FakeClock()).dialog():
         pass

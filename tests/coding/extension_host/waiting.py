@@ -1,4 +1,4 @@
-"""Extensions with manifests, which wait for their first use."""
+"""Deferred extensions with manifests."""
 
 from __future__ import annotations
 

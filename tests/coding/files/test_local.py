@@ -10,7 +10,7 @@ import pytest
 
 from pi.agent.env import FileErrorCode, FileFailed, FileInfo, FileSystem
 from pi.coding.files.local import LocalFiles
-from tests.coding.files.nobody import folder_of_nobody
+from tests.coding.files.unprivileged import unprivileged_folder
 from tests.files import full_disk
 
 
@@ -26,7 +26,7 @@ def is_a_file_system(files: LocalFiles) -> FileSystem:
 # Which file is meant -----------------------------------------------------------------------------
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 def test_references_are_resolved_from_the_sessions_folder(
     files: LocalFiles, tmp_path: Path
 ) -> None:
@@ -52,7 +52,7 @@ def test_an_at_sign_stays_if_only_a_file_with_it_exists(files: LocalFiles, tmp_p
     assert files.resolve("@both") == tmp_path / "both"
 
 
-@pytest.mark.trap(126)
+@pytest.mark.behaviour("tools-use-the-session-cwd")
 async def test_files_follow_the_sessions_folder_and_not_the_processs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +70,7 @@ async def test_files_follow_the_sessions_folder_and_not_the_processs(
     assert files.cwd == str(tmp_path / "two")
 
 
-@pytest.mark.trap(115)
+@pytest.mark.behaviour("edits-are-serialised")
 def test_every_name_of_a_file_is_the_same_file(files: LocalFiles, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/f").touch()
@@ -110,18 +110,18 @@ async def test_a_file_keeps_its_mode_and_a_link_stays_a_link(
 
 
 @pytest.fixture
-def as_nobody() -> Iterator[Path]:
-    with folder_of_nobody() as folder:
+def unprivileged() -> Iterator[Path]:
+    with unprivileged_folder() as folder:
         yield folder
 
 
-async def test_a_protected_file_is_not_replaced(as_nobody: Path) -> None:
-    file = as_nobody / "f"
+async def test_a_protected_file_is_not_replaced(unprivileged: Path) -> None:
+    file = unprivileged / "f"
     file.write_text("old")
     file.chmod(0o444)
 
     with pytest.raises(FileFailed) as failed:
-        await LocalFiles(lambda: as_nobody, home="/").write_file("f", b"new")
+        await LocalFiles(lambda: unprivileged, home="/").write_file("f", b"new")
 
     assert (failed.value.error.code, file.read_text()) == ("permission_denied", "old")
 
@@ -134,27 +134,27 @@ async def test_pipes_and_devices_are_not_read(files: LocalFiles, tmp_path: Path)
             await files.read_file(path)
 
 
-async def test_a_file_in_a_closed_folder_is_written_in_place(as_nobody: Path) -> None:
-    file = as_nobody / "closed/f"
+async def test_a_file_in_a_closed_folder_is_written_in_place(unprivileged: Path) -> None:
+    file = unprivileged / "closed/f"
     file.parent.mkdir()
     file.write_text("old")
     file.parent.chmod(0o555)
     try:
-        await LocalFiles(lambda: as_nobody, home="/").write_file("closed/f", b"new")
+        await LocalFiles(lambda: unprivileged, home="/").write_file("closed/f", b"new")
     finally:
         file.parent.chmod(0o755)
 
     assert file.read_text() == "new"
 
 
-async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(as_nobody: Path) -> None:
-    file = as_nobody / "closed/f"
+async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(unprivileged: Path) -> None:
+    file = unprivileged / "closed/f"
     file.parent.mkdir()
     file.write_text("old content")
     file.parent.chmod(0o555)
     try:
         with full_disk(50), pytest.raises(FileFailed):
-            await LocalFiles(lambda: as_nobody, home="/").write_file("closed/f", b"new" * 100)
+            await LocalFiles(lambda: unprivileged, home="/").write_file("closed/f", b"new" * 100)
     finally:
         file.parent.chmod(0o755)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.files.local import existing, look
+from pi.coding.files.local import find_existing, visual_form
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 @pytest.mark.parametrize(
     ("real", "asked"),
     [
@@ -25,7 +25,7 @@ def test_a_name_is_found_although_it_is_written_otherwise(
     (tmp_path / "föld er").mkdir()
     (tmp_path / "föld er" / real).touch()
 
-    found = existing(tmp_path / unicodedata.normalize("NFD", "föld er") / asked)
+    found = find_existing(tmp_path / unicodedata.normalize("NFD", "föld er") / asked)
 
     assert found == tmp_path / "föld er" / real
 
@@ -34,16 +34,16 @@ def test_the_very_name_is_always_preferred(tmp_path: Path) -> None:
     for name in ("it's", "it’s"):
         (tmp_path / name).touch()
 
-    assert [existing(tmp_path / name).name for name in ("it's", "it’s")] == ["it's", "it’s"]
+    assert [find_existing(tmp_path / name).name for name in ("it's", "it’s")] == ["it's", "it’s"]
 
 
 def test_what_could_be_several_files_or_none_stays_as_it_is(tmp_path: Path) -> None:
     for name in ("it’s", "it‘s"):
         (tmp_path / name).touch()
 
-    assert existing(tmp_path / "it's") == tmp_path / "it's"
-    assert existing(tmp_path / "no/such") == tmp_path / "no/such"
+    assert find_existing(tmp_path / "it's") == tmp_path / "it's"
+    assert find_existing(tmp_path / "no/such") == tmp_path / "no/such"
 
 
 def test_names_look_the_same_in_every_unicode_form() -> None:
-    assert look("e\u0301\u202f“x”—y") == look('é "x"-y')
+    assert visual_form("e\u0301\u202f“x”—y") == visual_form('é "x"-y')

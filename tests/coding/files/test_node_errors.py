@@ -3,10 +3,10 @@ from __future__ import annotations
 import errno
 
 from pi.base.errors import PiError
-from pi.coding.files.errors import cause_of, node_code, node_text
+from pi.coding.files.errors import find_os_error, node_code, node_text
 
 
-def test_errors_are_told_in_nodes_words() -> None:
+def test_errors_have_the_format_of_node() -> None:
     missing = OSError(errno.ENOENT, "No such file or directory")
 
     assert node_text(missing, "access", "/a") == ("ENOENT: no such file or directory, access '/a'")
@@ -25,5 +25,5 @@ def test_the_systems_error_is_found_behind_ours() -> None:
     ours.__cause__ = system
     more.__cause__ = ours
 
-    assert cause_of(more) is system
-    assert cause_of(PiError("alone")) is None
+    assert find_os_error(more) is system
+    assert find_os_error(PiError("alone")) is None

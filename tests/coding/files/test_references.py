@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.files.local import System, expanded, without_mention
+from pi.coding.files.local import System, expand_reference, strip_mention
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 @pytest.mark.parametrize(
     ("reference", "system", "path"),
     [
@@ -27,8 +27,8 @@ from pi.coding.files.local import System, expanded, without_mention
     ],
 )
 def test_references_become_paths_of_the_system(reference: str, system: System, path: str) -> None:
-    assert expanded(reference, home="/home/me", system=system) == path
+    assert expand_reference(reference, home="/home/me", system=system) == path
 
 
 def test_a_mention_is_the_file_that_it_names() -> None:
-    assert [without_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]
+    assert [strip_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]

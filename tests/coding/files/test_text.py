@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.files.text import NotText, TextForm, decode, shown_text
+from pi.coding.files.text import NotText, TextForm, decode, display_text
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
     assert form.encode(text) == data
 
 
-@pytest.mark.trap(112)
+@pytest.mark.behaviour("invalid-utf8-is-refused")
 def test_what_is_no_text_is_refused_with_its_place() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 2"):
         decode(b"ab\xffc")
 
 
-@pytest.mark.trap(112)
+@pytest.mark.behaviour("invalid-utf8-is-refused")
 def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 0"):
         decode(b"\xff\xfebad\n")
@@ -60,7 +60,7 @@ def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
 def test_any_bytes_can_be_shown() -> None:
     wide = codecs.BOM_UTF16_LE + "é\n".encode("utf-16-le")
 
-    assert [shown_text(data) for data in (b"\xef\xbb\xbfa", b"a\xff", wide, b"")] == [
+    assert [display_text(data) for data in (b"\xef\xbb\xbfa", b"a\xff", wide, b"")] == [
         "a",
         "a\ufffd",
         "é\n",

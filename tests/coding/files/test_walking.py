@@ -3,10 +3,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from pi.coding.tools.listing import Entry, walk
+from pi.coding.tools.listing import WalkedFile, walk
 
 
-def nothing(entry: Entry) -> bool:
+def nothing(entry: WalkedFile) -> bool:
     return False
 
 
@@ -41,7 +41,7 @@ def test_what_is_ignored_is_not_entered(tmp_path: Path) -> None:
     assert [entry.path for entry in entries] == ["keep"]
 
 
-def test_a_walk_stops_when_it_is_told_to_and_passes_over_what_is_gone(tmp_path: Path) -> None:
+def test_a_walk_can_be_stopped_and_skips_missing_folders(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     stop = threading.Event()
     stop.set()

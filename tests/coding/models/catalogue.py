@@ -28,7 +28,7 @@ MODELS = (
 )
 
 
-class Shelf:
+class FakeModels:
     """Stands for ``Models``: rows, models and who has credentials."""
 
     def __init__(self, *usable: str) -> None:
@@ -57,4 +57,4 @@ class Shelf:
 
 def registry(*usable: str) -> ModelRegistry:
     """Look-ups over ``MODELS``; the named providers have credentials."""
-    return ModelRegistry(cast("Models", Shelf(*usable)))
+    return ModelRegistry(cast("Models", FakeModels(*usable)))

@@ -16,7 +16,7 @@ def found(pattern: str, *usable: str, provider: str | None = None) -> str | None
     return f"{full_name(choice.model)}{level}"
 
 
-@pytest.mark.trap(284)
+@pytest.mark.behaviour("model-ids-resolve-exactly")
 @pytest.mark.parametrize(
     ("pattern", "name"),
     [
@@ -33,7 +33,7 @@ def test_an_exact_name_wins_whatever_it_looks_like(pattern: str, name: str) -> N
     assert found(pattern) == name
 
 
-@pytest.mark.trap(284)
+@pytest.mark.behaviour("model-ids-resolve-exactly")
 def test_a_bare_id_means_the_provider_that_can_be_asked() -> None:
     assert found("gpt-5", "azure") == "azure/gpt-5"
     assert found("gpt-5", "azure", provider="openai") == "openai/gpt-5"
@@ -61,7 +61,7 @@ def test_within_one_provider_its_own_name_counts_least() -> None:
 @pytest.mark.parametrize(
     "pattern", ["nope", "opus:enormous", "", "///", "claude-opus-4-6:", "pus", "ni5"]
 )
-def test_what_nobody_has_is_not_found(pattern: str) -> None:
+def test_an_unknown_model_is_not_found(pattern: str) -> None:
     assert found(pattern, "anthropic") is None
 
 

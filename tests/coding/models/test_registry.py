@@ -22,7 +22,7 @@ def test_only_models_with_credentials_are_available() -> None:
 
 def test_a_provider_is_known_for_one_model_or_has_a_first() -> None:
     models = registry()
-    defaults = [models.default_of(name) for name in ("anthropic", "openrouter", "nobody")]
+    defaults = [models.default_of(name) for name in ("anthropic", "openrouter", "unknown")]
 
     assert [model and model.id for model in defaults] == [
         "claude-opus-4-6",
@@ -41,7 +41,7 @@ def test_names_patterns_and_scopes_are_resolved() -> None:
     assert [choice.model.id for choice in models.scope(["gpt-*"])] == ["gpt-5", "gpt-5-mini"]
 
 
-async def test_asking_servers_on_this_machine_tells_whether_it_helped() -> None:
+async def test_asking_servers_on_this_machine_returns_whether_it_helped() -> None:
     assert not await registry("openai").discover_local()
 
 

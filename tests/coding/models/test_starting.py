@@ -7,62 +7,68 @@ from pathlib import Path
 import pytest
 
 from pi.coding.models.registry import full_name
-from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
+from pi.coding.models.starting import ModelPreferences, StartingModel, UnknownModel, starting_model
 from tests.coding.models.catalogue import registry
 from tests.coding.runtime.stage import Stage
 
 
-def start(wishes: Wishes, *usable: str) -> Start:
-    return starting_model(wishes, registry(*usable))
+def start(preferences: ModelPreferences, *usable: str) -> StartingModel:
+    return starting_model(preferences, registry(*usable))
 
 
-def name(wishes: Wishes, *usable: str) -> str | None:
-    model = start(wishes, *usable).model
+def name(preferences: ModelPreferences, *usable: str) -> str | None:
+    model = start(preferences, *usable).model
     return full_name(model) if model else None
 
 
 def test_the_command_line_beats_everything() -> None:
-    wishes = Wishes(
+    preferences = ModelPreferences(
         pattern="gpt-5:low", scope=("anthropic/*",), session=("anthropic", "claude-opus-4-6")
     )
-    begun = start(wishes, "anthropic", "openai")
+    begun = start(preferences, "anthropic", "openai")
 
     assert (begun.model and begun.model.id, begun.thinking) == ("gpt-5", "low")
     assert len(begun.scope) == 3
 
 
 def test_an_explicit_level_beats_the_suffix_and_is_clamped() -> None:
-    assert start(Wishes(pattern="gpt-5:low", thinking="high"), "openai").thinking == "high"
-    assert start(Wishes(pattern="gpt-5-mini", thinking="high"), "openai").thinking == "off"
+    assert (
+        start(ModelPreferences(pattern="gpt-5:low", thinking="high"), "openai").thinking == "high"
+    )
+    assert (
+        start(ModelPreferences(pattern="gpt-5-mini", thinking="high"), "openai").thinking == "off"
+    )
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
-    wishes = Wishes(
+    preferences = ModelPreferences(
         session=("anthropic", "claude-sonnet-4-5"), session_thinking="low", scope=("openai/*",)
     )
-    begun = start(wishes, "anthropic", "openai")
+    begun = start(preferences, "anthropic", "openai")
 
     assert (begun.model and begun.model.id, begun.thinking) == ("claude-sonnet-4-5", "low")
 
 
-def test_a_session_whose_model_is_gone_says_so() -> None:
-    begun = start(Wishes(session=("old", "model")), "openai")
+def test_a_session_whose_model_is_gone_reports_it() -> None:
+    begun = start(ModelPreferences(session=("old", "model")), "openai")
 
     assert begun.note == "The session's model old/model is not known any more. Using openai/gpt-5."
 
 
 def test_a_new_session_starts_with_the_first_of_its_scope() -> None:
-    wishes = Wishes(scope=("openai/*mini*",), default=("anthropic", "claude-opus-4-6"))
+    preferences = ModelPreferences(
+        scope=("openai/*mini*",), default=("anthropic", "claude-opus-4-6")
+    )
 
-    assert name(wishes, "openai", "anthropic") == "openai/gpt-5-mini"
+    assert name(preferences, "openai", "anthropic") == "openai/gpt-5-mini"
 
 
-def test_a_scope_that_nothing_fits_is_told() -> None:
-    begun = start(Wishes(scope=("zzz", "yyy/*")), "openai")
+def test_a_scope_that_nothing_fits_is_reported() -> None:
+    begun = start(ModelPreferences(scope=("zzz", "yyy/*")), "openai")
 
-    assert begun.note == "No model that can be asked fits zzz, yyy/*. Using openai/gpt-5."
-    assert start(Wishes(scope=("zzz", "gpt-5")), "openai").note == ""
+    assert begun.note == "No available model matches zzz, yyy/*. Using openai/gpt-5."
+    assert start(ModelPreferences(scope=("zzz", "gpt-5")), "openai").note == ""
 
 
 def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> None:
@@ -70,40 +76,38 @@ def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> Non
     opened = Stage(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
 
     with pytest.raises(UnknownModel) as locked:
-        starting_model(Wishes(pattern="radius/balanced"), closed)
+        starting_model(ModelPreferences(pattern="radius/balanced"), closed)
     with pytest.raises(UnknownModel) as unknown:
-        starting_model(Wishes(pattern="radius/balanced"), opened)
+        starting_model(ModelPreferences(pattern="radius/balanced"), opened)
 
-    assert locked.value.hint == (
-        "Radius tells its models once there are credentials: `pi auth login radius`."
-    )
+    assert locked.value.hint == ("Radius lists its models after login: `pi auth login radius`.")
     assert "credentials" not in unknown.value.hint
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_a_saved_default_without_credentials_is_skipped() -> None:
-    wishes = Wishes(default=("anthropic", "claude-sonnet-4-5"))
+    preferences = ModelPreferences(default=("anthropic", "claude-sonnet-4-5"))
 
-    assert name(wishes, "openai") == "openai/gpt-5"
-    assert name(wishes, "anthropic") == "anthropic/claude-sonnet-4-5"
+    assert name(preferences, "openai") == "openai/gpt-5"
+    assert name(preferences, "anthropic") == "anthropic/claude-sonnet-4-5"
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_without_any_key_there_is_no_model_and_no_error() -> None:
-    assert name(Wishes()) is None
+    assert name(ModelPreferences()) is None
 
 
 def test_the_persons_levels_for_single_models_count() -> None:
-    wishes = Wishes(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
+    preferences = ModelPreferences(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
 
-    assert start(wishes, "openai").thinking == "high"
+    assert start(preferences, "openai").thinking == "high"
 
 
 def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -> None:
     with pytest.raises(UnknownModel) as model:
-        start(Wishes(pattern="gtp-5"))
+        start(ModelPreferences(pattern="gtp-5"))
     with pytest.raises(UnknownModel) as provider:
-        start(Wishes(provider="antropic"))
+        start(ModelPreferences(provider="antropic"))
 
     assert (model.value.message, model.value.hint) == (
         'Model "gtp-5" not found. Use --list-models to see available models.',
@@ -117,10 +121,10 @@ def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -
 
 def test_a_slip_in_one_word_of_a_name_is_understood() -> None:
     with pytest.raises(UnknownModel) as problem:
-        start(Wishes(pattern="cluade"))
+        start(ModelPreferences(pattern="cluade"))
 
     assert problem.value.hint == "Did you mean claude?"
 
 
 def test_a_provider_alone_means_the_model_it_is_known_for() -> None:
-    assert name(Wishes(provider="anthropic")) == "anthropic/claude-opus-4-6"
+    assert name(ModelPreferences(provider="anthropic")) == "anthropic/claude-opus-4-6"

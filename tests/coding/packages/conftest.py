@@ -1,4 +1,4 @@
-"""A shelf to install to, and the programs that do it."""
+"""A location to install to, and the programs that do it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from pi.base.clock import SystemClock
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
 from tests.coding.packages.making import FakeNpm, Repository
@@ -46,9 +46,9 @@ def programs(npm: FakeNpm, wheelhouse: Path) -> Programs:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    """The person's own."""
-    return Shelf(scope="user", base=tmp_path / "agent")
+def location(tmp_path: Path) -> PackageLocation:
+    """The location of the user."""
+    return PackageLocation(scope="user", base=tmp_path / "agent")
 
 
 MakeStore = Callable[..., PackageStore]
@@ -56,18 +56,18 @@ MakeStore = Callable[..., PackageStore]
 
 @pytest.fixture
 def make_store(tmp_path: Path, programs: Programs) -> MakeStore:
-    """The packages of a shelf."""
+    """The packages of a location."""
 
     def make(scope: Scope = "user", programs: Programs = programs) -> PackageStore:
         base = tmp_path / ("agent" if scope == "user" else "site/.pi")
-        shelf = Shelf(scope=scope, base=base)
+        location = PackageLocation(scope=scope, base=base)
         lock = tmp_path / "agent" / ".packages.lock"
-        return PackageStore(shelf, programs, lock=lock, clock=SystemClock())
+        return PackageStore(location, programs, lock=lock, clock=SystemClock())
 
     return make
 
 
 @pytest.fixture
 def store(make_store: MakeStore) -> PackageStore:
-    """The packages of the person's own shelf."""
+    """The store of the user's packages."""
     return make_store()

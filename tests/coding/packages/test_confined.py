@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.contents import inside, leads_out, must_be_inside, unusable
+from pi.coding.packages.contents import is_inside, leads_outside, require_inside, unusable_reason
 from pi.coding.packages.source import InstallFailed
 
 
@@ -12,31 +12,31 @@ from pi.coding.packages.source import InstallFailed
     "entry", ["/etc", "../x", "a/../../x", "..\\x", "C:\\x", "C:x", "\\\\host\\x", "**/../x"]
 )
 def test_a_path_that_leads_out_is_noticed(entry: str) -> None:
-    assert leads_out(entry)
+    assert leads_outside(entry)
 
 
 @pytest.mark.parametrize("entry", ["a", "./a/b", "a..b/c", "**/*.md", ""])
 def test_a_path_that_stays_is_not(entry: str) -> None:
-    assert not leads_out(entry)
+    assert not leads_outside(entry)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_a_link_on_the_way_is_followed_before_it_is_judged(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "out").symlink_to(tmp_path)
 
-    assert inside(tmp_path / "root", tmp_path / "root" / "new" / "x")
-    assert not inside(tmp_path / "root", tmp_path / "root" / "out" / "x")
-    must_be_inside(tmp_path / "root", tmp_path / "root" / "new" / "x")
-    with pytest.raises(InstallFailed, match="a link on the way leads elsewhere"):
-        must_be_inside(tmp_path / "root", tmp_path / "root" / "out" / "x")
+    assert is_inside(tmp_path / "root", tmp_path / "root" / "new" / "x")
+    assert not is_inside(tmp_path / "root", tmp_path / "root" / "out" / "x")
+    require_inside(tmp_path / "root", tmp_path / "root" / "new" / "x")
+    with pytest.raises(InstallFailed, match="a link on the way leads out of it"):
+        require_inside(tmp_path / "root", tmp_path / "root" / "out" / "x")
 
 
 def test_a_root_that_is_a_link_itself_is_fine(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "root").symlink_to("real")
 
-    assert inside(tmp_path / "root", tmp_path / "root" / "x")
+    assert is_inside(tmp_path / "root", tmp_path / "root" / "x")
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_a_root_that_is_a_link_itself_is_fine(tmp_path: Path) -> None:
     ],
 )
 def test_a_path_that_cannot_be_looked_for_is_known(entry: str, why: str) -> None:
-    assert unusable(entry) == why
+    assert unusable_reason(entry) == why

@@ -91,7 +91,7 @@ def test_a_subfolder_may_list_its_extensions_itself(tmp_path: Path) -> None:
     assert list(extension_files(tmp_path, pytest.fail)) == [tmp_path / "x" / "main.py"]
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_what_leads_out_of_a_package_is_refused(tmp_path: Path) -> None:
     make_package(tmp_path / "home", "secret/SKILL.md secret.md")
     root = make_package(

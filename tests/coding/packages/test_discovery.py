@@ -4,17 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.discovery import Layer, find_packages, must_be_usable
+from pi.coding.packages.discovery import Layer, find_packages, require_usable
 from pi.coding.packages.entries import KINDS, read_entries
-from pi.coding.packages.source import InstallFailed, LocalSource, PypiSource, Shelf
-from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation, PypiSource
+from pi.coding.resources.discovery import (
+    ResourceLists,
+    ResourceOptions,
+    Resources,
+    ResourceSearch,
+    discover,
+)
 from pi.coding.resources.sources import Place, Scope
 from tests.coding.packages.making import make_package
 
 
 def layer(scope: Scope, base: Path, *entries: object) -> Layer:
-    shelf = Shelf(scope=scope, base=base)
-    return Layer(shelf=shelf, entries=tuple(read_entries(list(entries))))
+    location = PackageLocation(scope=scope, base=base)
+    return Layer(location=location, entries=tuple(read_entries(list(entries))))
 
 
 def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
@@ -78,7 +84,7 @@ def test_without_autoload_a_project_changes_the_persons_choice(tmp_path: Path) -
     }
 
 
-def test_without_autoload_and_without_a_choice_to_change_only_wishes_count(tmp_path: Path) -> None:
+def test_without_autoload_and_without_a_user_entry_only_filters_count(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md")
     entry = {"source": "../pk", "autoload": False, "skills": ["skills/b.md"]}
 
@@ -87,7 +93,7 @@ def test_without_autoload_and_without_a_choice_to_change_only_wishes_count(tmp_p
     assert found.packages[0].chosen == {"skills": ("skills/b.md",)}
 
 
-def test_wishes_never_widen_the_manifest(tmp_path: Path) -> None:
+def test_filters_never_extend_the_manifest(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md hidden/h.md", manifest={"skills": ["skills/a.md"]})
     entry = {"source": "../pk", "skills": ["**", "+hidden/h.md", "../**"]}
 
@@ -96,7 +102,7 @@ def test_wishes_never_widen_the_manifest(tmp_path: Path) -> None:
     assert found.packages[0].chosen == {"skills": ("skills/a.md",)}
 
 
-def test_what_is_not_there_is_told_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_missing_package_is_a_warning(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md")
 
     found = find_packages(
@@ -112,8 +118,8 @@ def test_what_is_not_there_is_told_and_stops_nothing(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.trap(276)
-def test_an_installed_package_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
+@pytest.mark.behaviour("package-installs-are-contained")
+def test_an_installed_package_outside_its_location_is_rejected(tmp_path: Path) -> None:
     make_package(tmp_path / "outside", "skills/a.md")
     target = tmp_path / "site" / ".pi" / "git" / "h.dev" / "o" / "r"
     target.parent.mkdir(parents=True)
@@ -127,7 +133,7 @@ def test_an_installed_package_that_lies_elsewhere_is_refused(tmp_path: Path) -> 
     )
 
 
-def test_a_folder_of_pip_without_its_distribution_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_its_distribution_is_a_warning(tmp_path: Path) -> None:
     make_package(tmp_path / "agent" / "pypi" / "tips", "other/skills/a.md")
 
     found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
@@ -156,7 +162,7 @@ def test_a_distribution_offers_its_own_folders_and_entry_points(tmp_path: Path) 
     assert package.import_root == root
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_both(
     tmp_path: Path,
 ) -> None:
@@ -165,28 +171,28 @@ def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_b
     make_package(tmp_path / "cli", "a/SKILL.md")
     packages = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
-    def found(wanted: Wanted) -> Resources:
+    def found(options: ResourceOptions) -> Resources:
         base = tmp_path / "agent"
-        where = Surroundings(
+        where = ResourceSearch(
             cwd=tmp_path,
             agent_dir=base,
             home=tmp_path,
             trusted=False,
             trusts=lambda folder: False,
-            user=Lists(base=base),
-            project=Lists(base=base),
+            user=ResourceLists(base=base),
+            project=ResourceLists(base=base),
             extra=packages.places("skills"),
             extra_prompts=packages.places("prompts"),
         )
-        return discover(wanted, where)
+        return discover(options, where)
 
-    usual = found(Wanted())
+    usual = found(ResourceOptions())
     assert [(each.skill.name, each.source.origin) for each in usual.skills] == [
         ("a", "top-level"),
         ("b", "package"),
     ]
     assert [each.source.origin for each in usual.prompts] == ["top-level"]
-    explicit = found(Wanted(skill_paths=(str(tmp_path / "cli"),)))
+    explicit = found(ResourceOptions(skill_paths=(str(tmp_path / "cli"),)))
     assert [(each.skill.name, each.source.source) for each in explicit.skills] == [
         ("a", "cli"),
         ("b", "../pk"),
@@ -214,7 +220,7 @@ def test_an_odd_path_is_refused_at_install_and_one_warning_at_start(
     root = make_package(tmp_path / "pk", "skills/a/SKILL.md", manifest={kind: [odd, odd]})
 
     with pytest.raises(InstallFailed, match=f"{root} is not a usable package: "):
-        must_be_usable(LocalSource(path=root), root)
+        require_usable(LocalSource(path=root), root)
     found = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
     assert len(found.warnings) == 1
@@ -234,7 +240,7 @@ def test_an_odd_entry_point_is_refused_at_install_and_one_warning_at_start(
     (metadata / "RECORD").write_text(f"tips/__init__.py,,\n{long}{nul}/etc/x,,\n../../x,,\n")
 
     with pytest.raises(InstallFailed, match=r"is not a usable package: .* is not module:function"):
-        must_be_usable(PypiSource(name="tips"), root)
+        require_usable(PypiSource(name="tips"), root)
     found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
 
     (warning,) = found.warnings

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.coding.packages.entries import (
-    Entry,
-    find,
+    PackageEntry,
+    find_entries,
     read_entries,
     read_entry,
     select,
@@ -35,11 +35,11 @@ def test_entries_are_read_and_written_as_they_were() -> None:
     entries = read_entries(raw)
 
     assert entries == [
-        Entry(source="npm:one"),
-        Entry(
+        PackageEntry(source="npm:one"),
+        PackageEntry(
             source="npm:two",
             autoload=False,
-            wishes={"extensions": ("extensions/*.py", "!extensions/old.py"), "skills": ()},
+            filters={"extensions": ("extensions/*.py", "!extensions/old.py"), "skills": ()},
         ),
     ]
     assert [entry.written() for entry in entries] == raw
@@ -48,15 +48,15 @@ def test_entries_are_read_and_written_as_they_were() -> None:
 @pytest.mark.parametrize("raw", [7, None, {}, {"source": 3}, ["npm:x"]])
 def test_what_cannot_be_an_entry_is_none(raw: object) -> None:
     assert read_entry(raw) is None
-    assert read_entries([raw, "npm:x"]) == [Entry(source="npm:x")]
-    assert read_entries(raw) == ([Entry(source="npm:x")] if raw == ["npm:x"] else [])
+    assert read_entries([raw, "npm:x"]) == [PackageEntry(source="npm:x")]
+    assert read_entries(raw) == ([PackageEntry(source="npm:x")] if raw == ["npm:x"] else [])
 
 
 def test_a_package_is_found_by_what_it_is_and_by_how_it_is_written() -> None:
     raw = ["npm:one@1", 7, {"source": "../pk/x"}, "git:::"]
 
     def places(text: str) -> list[int]:
-        return find(raw, parse_source(text, Path("/here")), text, BASE)
+        return find_entries(raw, parse_source(text, Path("/here")), text, BASE)
 
     found = [places(text) for text in ("npm:one", "/srv/pk/x", "../pk/x", "npm:two")]
 
@@ -66,14 +66,14 @@ def test_a_package_is_found_by_what_it_is_and_by_how_it_is_written() -> None:
 def test_an_entry_takes_the_place_of_all_that_name_it() -> None:
     raw = ["npm:one@1", "npm:two", "npm:one"]
 
-    assert with_entry(raw, Entry(source="npm:one@2"), [0, 2]) == ["npm:one@2", "npm:two"]
-    assert with_entry(raw, Entry(source="npm:three"), []) == [*raw, "npm:three"]
+    assert with_entry(raw, PackageEntry(source="npm:one@2"), [0, 2]) == ["npm:one@2", "npm:two"]
+    assert with_entry(raw, PackageEntry(source="npm:three"), []) == [*raw, "npm:three"]
 
 
 def test_what_pi_does_not_know_of_an_entry_stays() -> None:
     raw = [{"source": "npm:one", "note": "mine"}]
 
-    changed = with_entry(raw, Entry(source="npm:one", wishes={"skills": ()}), [0])
+    changed = with_entry(raw, PackageEntry(source="npm:one", filters={"skills": ()}), [0])
 
     assert changed == [{"source": "npm:one", "skills": [], "note": "mine"}]
 
@@ -82,34 +82,34 @@ SOME = """
     skills/* skills/b.md !skills/b.md !skills/** -skills/b.md +skills/b.md
     -skills +skills -skills/a +skills/a/SKILL.md +elsewhere
 """
-WISHES = st.lists(st.sampled_from(SOME.split()), max_size=4)
+FILTERS = st.lists(st.sampled_from(SOME.split()), max_size=4)
 
 
 @given(
-    wishes=st.none() | WISHES,
+    filters=st.none() | FILTERS,
     path=st.sampled_from(OFFERED),
     on=st.booleans(),
     base=st.sampled_from([None, (), OFFERED[:2]]),
 )
 def test_a_toggle_switches_one_resource_and_no_other(
-    wishes: list[str] | None, path: str, on: bool, base: tuple[str, ...] | None
+    filters: list[str] | None, path: str, on: bool, base: tuple[str, ...] | None
 ) -> None:
-    entry = Entry(
+    entry = PackageEntry(
         source="npm:one",
-        wishes={"prompts": ()} if wishes is None else {"prompts": (), "skills": tuple(wishes)},
+        filters={"prompts": ()} if filters is None else {"prompts": (), "skills": tuple(filters)},
     )
 
-    def chosen(of: Entry) -> set[str]:
-        return set(select(OFFERED, of.wishes.get("skills"), base=base))
+    def chosen(of: PackageEntry) -> set[str]:
+        return set(select(OFFERED, of.filters.get("skills"), base=base))
 
     changed = toggled(entry, "skills", path, OFFERED, on=on, base=base)
 
     assert chosen(changed) == (chosen(entry) | {path} if on else chosen(entry) - {path})
-    assert changed.wishes["prompts"] == ()
+    assert changed.filters["prompts"] == ()
 
 
 def test_switching_off_and_on_again_leaves_the_entry_as_it_was() -> None:
-    entry, path = Entry(source="npm:one"), OFFERED[1]
+    entry, path = PackageEntry(source="npm:one"), OFFERED[1]
 
     off = toggled(entry, "skills", path, OFFERED, on=False, base=None)
 

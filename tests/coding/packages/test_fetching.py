@@ -7,85 +7,96 @@ import pytest
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.discovery import Layer
-from pi.coding.packages.entries import Entry
+from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import Stores, fetch_missing, is_package, layer_for_one_run
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.session_packages import (
+    PackageStores,
+    fetch_missing,
+    is_package,
+    layer_for_one_run,
+)
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.staging import PREFIX
 from tests.coding.packages.making import FakeNpm, Repository, make_package
 
 
 @pytest.fixture
-def stores(tmp_path: Path, programs: Programs) -> Stores:
-    return Stores(
+def stores(tmp_path: Path, programs: Programs) -> PackageStores:
+    return PackageStores(
         agent_dir=tmp_path / "agent", cwd=tmp_path, programs=programs, clock=SystemClock()
     )
 
 
-def layer(shelf: Shelf, *sources: str) -> Layer:
-    return Layer(shelf=shelf, entries=tuple(Entry(source=source) for source in sources))
+def layer(location: PackageLocation, *sources: str) -> Layer:
+    return Layer(
+        location=location, entries=tuple(PackageEntry(source=source) for source in sources)
+    )
 
 
-async def test_what_is_missing_is_fetched_and_told(
-    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+async def test_missing_packages_are_fetched_and_reported(
+    stores: PackageStores, location: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     commit = repository.commit("skills/b/SKILL.md")
-    wanted = layer(shelf, "npm:tips", repository.source, "./nowhere", "npm:../bad")
-    told: list[str] = []
+    layers = layer(location, "npm:tips", repository.source, "./nowhere", "npm:../bad")
+    reported: list[str] = []
 
-    await fetch_missing([wanted], stores, told.append)
+    await fetch_missing([layers], stores, reported.append)
     again: list[str] = []
-    await fetch_missing([wanted], stores, again.append)
+    await fetch_missing([layers], stores, again.append)
 
-    assert told == [
+    assert reported == [
         "Installing npm:tips...",
-        "npm:tips brings tips 1.0.0",
+        "npm:tips installs tips 1.0.0",
         "Installed npm:tips",
         f"Installing {repository.source}...",
-        f"{repository.source} brings file{repository.folder} {commit[:12]}",
+        f"{repository.source} installs file{repository.folder} {commit[:12]}",
         f"Installed {repository.source}",
     ]
     assert again == []
 
 
 async def test_one_that_fails_stops_no_other(
-    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+    stores: PackageStores, location: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.break_down("npm error 404 Not Found\n")
     repository.commit("skills/b/SKILL.md")
-    told: list[str] = []
+    reported: list[str] = []
 
-    await fetch_missing([layer(shelf, "npm:tips", repository.source)], stores, told.append)
+    await fetch_missing([layer(location, "npm:tips", repository.source)], stores, reported.append)
 
-    assert told[1].startswith("Warning: npm:tips was not installed: npm view failed: 404 Not Found")
-    assert told[-1] == f"Installed {repository.source}"
-    assert not (shelf.npm / "node_modules" / "tips").exists()
+    assert reported[1].startswith(
+        "Warning: npm:tips was not installed: npm view failed: 404 Not Found"
+    )
+    assert reported[-1] == f"Installed {repository.source}"
+    assert not (location.npm / "node_modules" / "tips").exists()
 
 
-async def test_offline_nothing_is_fetched(stores: Stores, shelf: Shelf, npm: FakeNpm) -> None:
+async def test_offline_nothing_is_fetched(
+    stores: PackageStores, location: PackageLocation, npm: FakeNpm
+) -> None:
     offline = replace(stores, programs=replace(stores.programs, offline=True))
 
-    await fetch_missing([layer(shelf, "npm:tips")], offline, pytest.fail)
+    await fetch_missing([layer(location, "npm:tips")], offline, pytest.fail)
 
     assert npm.calls() == []
 
 
 async def test_what_a_crash_has_left_aside_is_put_back_also_offline(
-    stores: Stores, shelf: Shelf, npm: FakeNpm
+    stores: PackageStores, location: PackageLocation, npm: FakeNpm
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
-    wanted = [layer(shelf, "npm:tips")]
-    await fetch_missing(wanted, stores, lambda text: None)
-    crashed = shelf.base / f"{PREFIX}crashed"
+    layers = [layer(location, "npm:tips")]
+    await fetch_missing(layers, stores, lambda text: None)
+    crashed = location.base / f"{PREFIX}crashed"
     crashed.mkdir()
     (crashed / "target").write_text("npm")
-    shelf.npm.replace(crashed / "old")
+    location.npm.replace(crashed / "old")
     offline = replace(stores, programs=replace(stores.programs, offline=True))
 
-    await fetch_missing(wanted, offline, pytest.fail)
+    await fetch_missing(layers, offline, pytest.fail)
 
-    assert (shelf.npm / "node_modules" / "tips" / "skills" / "a" / "SKILL.md").is_file()
+    assert (location.npm / "node_modules" / "tips" / "skills" / "a" / "SKILL.md").is_file()
     assert not crashed.exists()
 
 
@@ -99,10 +110,10 @@ def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -
     assert [text for text in [*named, *others] if is_package(text, tmp_path)] == named
 
 
-def test_packages_of_the_command_line_mean_the_same_on_any_shelf(tmp_path: Path) -> None:
+def test_packages_of_the_command_line_do_not_depend_on_the_location(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
-    shelf = Shelf(scope="temporary", base=tmp_path / "agent" / "temporary")
+    location = PackageLocation(scope="temporary", base=tmp_path / "agent" / "temporary")
 
-    found = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, shelf)
+    found = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, location)
 
-    assert found == layer(shelf, str(tmp_path / "tips"), "npm:tips")
+    assert found == layer(location, str(tmp_path / "tips"), "npm:tips")

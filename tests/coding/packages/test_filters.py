@@ -10,7 +10,7 @@ OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
 
 
 @pytest.mark.parametrize(
-    ("wishes", "chosen"),
+    ("filters", "chosen"),
     [
         (None, OFFERED),
         ((), ()),
@@ -26,14 +26,14 @@ OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
         (("+secret/x.md", "elsewhere/*"), ()),
     ],
 )
-def test_wishes_choose_among_what_is_offered(
-    wishes: tuple[str, ...] | None, chosen: tuple[str, ...]
+def test_filters_select_from_what_is_offered(
+    filters: tuple[str, ...] | None, chosen: tuple[str, ...]
 ) -> None:
-    assert select(OFFERED, wishes) == chosen
+    assert select(OFFERED, filters) == chosen
 
 
 @pytest.mark.parametrize(
-    ("wishes", "chosen"),
+    ("filters", "chosen"),
     [
         (None, OFFERED[:1]),
         ((), ()),
@@ -42,15 +42,15 @@ def test_wishes_choose_among_what_is_offered(
         (("-skills/a",), ()),
     ],
 )
-def test_wishes_change_an_earlier_choice(
-    wishes: tuple[str, ...] | None, chosen: tuple[str, ...]
+def test_filters_modify_an_earlier_selection(
+    filters: tuple[str, ...] | None, chosen: tuple[str, ...]
 ) -> None:
-    assert select(OFFERED, wishes, base=OFFERED[:1]) == chosen
+    assert select(OFFERED, filters, base=OFFERED[:1]) == chosen
 
 
 @given(st.lists(st.text(alphabet="ab/*!+-.[", max_size=6)), st.booleans())
-def test_wishes_never_widen_what_is_offered(wishes: list[str], alone: bool) -> None:
-    chosen = select(("a/b", "b.a"), wishes, base=None if alone else ())
+def test_filters_never_extend_what_is_offered(filters: list[str], alone: bool) -> None:
+    chosen = select(("a/b", "b.a"), filters, base=None if alone else ())
 
     assert set(chosen) <= {"a/b", "b.a"}
 

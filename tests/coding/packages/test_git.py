@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.git import bring
+from pi.coding.packages.git import install_git
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import GitSource, InstallFailed, Shelf, parse_source
+from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, parse_source
 from pi.coding.packages.staging import Outcome, approve_all, staging
 from tests.coding.packages.making import Repository, make_package
 from tests.files import old_git, stand_in
@@ -18,17 +18,17 @@ from tests.files import old_git, stand_in
 class Checkout:
     """One package that is brought again and again."""
 
-    def __init__(self, source: str, shelf: Shelf, programs: Programs) -> None:
+    def __init__(self, source: str, location: PackageLocation, programs: Programs) -> None:
         parsed = parse_source(source, Path("/"))
         assert isinstance(parsed, GitSource)
-        self.source, self.shelf, self.programs = parsed, shelf, programs
-        self.folder = shelf.target(parsed)
+        self.source, self.location, self.programs = parsed, location, programs
+        self.folder = location.target(parsed)
 
     async def bring(self, *, update: bool = False, force: bool = False) -> Outcome:
-        with staging(self.shelf.base) as work:
-            return await bring(
+        with staging(self.location.base) as work:
+            return await install_git(
                 self.source,
-                self.shelf,
+                self.location,
                 self.programs,
                 work,
                 update=update,
@@ -42,22 +42,22 @@ class Checkout:
 
 
 async def test_a_repository_is_checked_out_where_its_name_says(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     commit = repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
 
     outcome = await checkout.bring()
 
     assert outcome == Outcome(change="fetched", after=commit)
-    assert checkout.folder == shelf.git.joinpath("file", *repository.folder.parts[1:])
+    assert checkout.folder == location.git.joinpath("file", *repository.folder.parts[1:])
     assert checkout.files == ["a.txt"]
     assert await checkout.bring() == Outcome(change="current", before=commit, after=commit)
 
 
 @pytest.mark.parametrize("how", ["tag", "annotated", "commit", "short", "branch"])
 async def test_any_ref_can_be_named(
-    repository: Repository, shelf: Shelf, programs: Programs, how: str
+    repository: Repository, location: PackageLocation, programs: Programs, how: str
 ) -> None:
     commit = repository.commit("a.txt")
     repository.git("tag", "v1")
@@ -65,7 +65,7 @@ async def test_any_ref_can_be_named(
     repository.git("branch", "side/one")
     repository.commit("b.txt")
     refs = {"tag": "v1", "annotated": "v1a", "commit": commit, "short": commit[:8]}
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     checkout.source = replace(checkout.source, ref=refs.get(how, "side/one"))
 
     assert (await checkout.bring()).after == commit
@@ -73,11 +73,11 @@ async def test_any_ref_can_be_named(
 
 
 async def test_an_update_follows_a_branch_and_leaves_a_tag(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     one = repository.commit("a.txt")
     repository.git("tag", "v1")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     await checkout.bring()
     two = repository.commit("b.txt")
 
@@ -88,15 +88,15 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
     assert await checkout.bring() == Outcome(change="fetched", before=two, after=one)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("name", ["agent", 'a:"b'])
 async def test_an_update_never_goes_back(
     repository: Repository, programs: Programs, tmp_path: Path, name: str
 ) -> None:
-    shelf = Shelf(scope="user", base=tmp_path / name)
+    location = PackageLocation(scope="user", base=tmp_path / name)
     repository.commit("a.txt")
     newest = repository.commit("b.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     await checkout.bring()
     repository.git("reset", "--quiet", "--hard", "HEAD~1")
 
@@ -108,27 +108,27 @@ async def test_an_update_never_goes_back(
     assert (await checkout.bring(update=True)).after == other
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("ref", ["", "missing", "0123456789abcdef0123456789abcdef01234567"])
 async def test_a_failed_clone_leaves_nothing(
-    repository: Repository, shelf: Shelf, programs: Programs, ref: str
+    repository: Repository, location: PackageLocation, programs: Programs, ref: str
 ) -> None:
     if ref:
         repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     checkout.source = replace(checkout.source, ref=ref)
 
     with pytest.raises(InstallFailed):
         await checkout.bring()
 
-    assert list(shelf.base.iterdir()) == []
+    assert list(location.base.iterdir()) == []
 
 
 async def test_a_failed_update_leaves_what_was_there(
-    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+    repository: Repository, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     await checkout.bring()
     repository.folder.rename(tmp_path / "gone")
 
@@ -139,7 +139,7 @@ async def test_a_failed_update_leaves_what_was_there(
 
 
 async def test_nothing_of_a_repository_is_run(
-    repository: Repository, shelf: Shelf, tmp_path: Path, programs: Programs
+    repository: Repository, location: PackageLocation, tmp_path: Path, programs: Programs
 ) -> None:
     template = tmp_path / "template"
     make_package(template, "hooks/post-checkout")
@@ -154,7 +154,7 @@ async def test_nothing_of_a_repository_is_run(
     Path(os.environ["HOME"], ".gitconfig").write_text(
         f"[init]\n\ttemplateDir = {template}\n[core]\n\thooksPath = {template}/hooks\n"
     )
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
 
     await checkout.bring()
 
@@ -163,57 +163,57 @@ async def test_nothing_of_a_repository_is_run(
 
 
 async def test_what_is_not_a_checkout_is_not_replaced(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     make_package(checkout.folder, "mine.txt")
 
-    with pytest.raises(InstallFailed, match="is not a checkout"):
+    with pytest.raises(InstallFailed, match="is not a git checkout"):
         await checkout.bring()
 
     assert checkout.files == ["mine.txt"]
 
 
 async def test_a_checkout_is_not_put_into_another_one(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
     inner = Repository(repository.folder / "inner")
-    await Checkout(repository.source, shelf, programs).bring()
+    await Checkout(repository.source, location, programs).bring()
 
-    with pytest.raises(InstallFailed, match="would lie inside the package"):
-        await Checkout(inner.source, shelf, programs).bring()
+    with pytest.raises(InstallFailed, match="would be inside the package"):
+        await Checkout(inner.source, location, programs).bring()
 
 
 async def test_offline_only_a_repository_on_this_machine_can_be_had(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
     offline = replace(programs, offline=True)
 
-    assert (await Checkout(repository.source, shelf, offline).bring()).change == "fetched"
+    assert (await Checkout(repository.source, location, offline).bring()).change == "fetched"
     with pytest.raises(InstallFailed, match=r"https://h\.dev/o/r has to be fetched"):
-        await Checkout("https://me:pass@h.dev/o/r", shelf, offline).bring()
+        await Checkout("https://me:pass@h.dev/o/r", location, offline).bring()
 
 
 async def test_a_broken_checkout_is_replaced(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     commit = repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     make_package(checkout.folder, ".git/HEAD")
 
     assert await checkout.bring(update=True) == Outcome(change="fetched", after=commit)
 
 
 async def test_git_2_30_is_new_enough(
-    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+    repository: Repository, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     git = old_git(tmp_path / "bin/git")
     path = f"{git.parent}:{programs.environ['PATH']}"
     checkout = Checkout(
-        repository.source, shelf, replace(programs, environ={**programs.environ, "PATH": path})
+        repository.source, location, replace(programs, environ={**programs.environ, "PATH": path})
     )
     one = repository.commit("a.txt")
     await checkout.bring()
@@ -224,16 +224,16 @@ async def test_git_2_30_is_new_enough(
 
 @pytest.mark.parametrize("when", ["ls-remote", "clone", "cat-file", "checkout", "merge-base"])
 @pytest.mark.parametrize("how", ["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"])
-async def test_a_git_that_fails_is_told_and_changes_nothing(
+async def test_a_failure_of_git_is_reported_and_changes_nothing(
     repository: Repository,
-    shelf: Shelf,
+    location: PackageLocation,
     programs: Programs,
     tmp_path: Path,
     when: str,
     how: str,
 ) -> None:
     one = repository.commit("a.txt")
-    checkout = Checkout(repository.source, shelf, programs)
+    checkout = Checkout(repository.source, location, programs)
     await checkout.bring()
     repository.commit("b.txt")
     fails = f'case " $* " in *" {when} "*) {how};; esac; exec "{shutil.which("git")}" "$@"'

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Wanted
+from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, ExtensionOptions
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.loading.modules import module_at
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.making import make_package, make_wheel
 from tests.coding.runtime.stage import ENVIRON, Stage
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     make_package(stage.home / "own", "skills/mine/SKILL.md prompts/hello.md")
@@ -40,7 +40,7 @@ async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) ->
 OFFLINE = {**ENVIRON, "PI_OFFLINE": "1"}
 
 
-async def test_a_package_that_is_not_installed_is_told_and_stops_nothing(tmp_path: Path) -> None:
+async def test_a_package_that_is_not_installed_is_a_warning(tmp_path: Path) -> None:
     stage = Stage(tmp_path, environ=OFFLINE)
     stage.write(".pi/agent/settings.json", json.dumps({"packages": ["npm:tips", "npm:../x"]}))
 
@@ -86,7 +86,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
     assert list(session.extensions.foreign()) == [str(stage.home / "kit/extensions/old.ts")]
     await session.close()
 
-    only = await stage.open(extensions=Wanted(discover=False))
+    only = await stage.open(extensions=ExtensionOptions(discover=False))
     assert list(only.extensions.infos()) == []
     await only.close()
 
@@ -107,7 +107,7 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     with zipfile.ZipFile(words, "a") as archive:
         archive.writestr("pi_tips_words/more.py", "")
     store = PackageStore(
-        Shelf(scope="user", base=stage.agent_dir),
+        PackageLocation(scope="user", base=stage.agent_dir),
         programs,
         lock=stage.agent_dir / ".lock",
         clock=SystemClock(),
@@ -149,7 +149,7 @@ async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
         sys.modules.pop("pi_tips_same", None)
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     tool = "def extension(pi):\n    @pi.tool\n    async def who() -> str:\n        return {!r}\n"

@@ -1,4 +1,4 @@
-"""Whoever ends the program in the middle of an installation has what was there before."""
+"""Ending the program during an installation leaves the previous state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import FakeNpm, interrupted, make_wheel, snapshot
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["view", "install"])
 @pytest.mark.parametrize("there", ["nothing", "an older version"])
 async def test_npm_can_be_interrupted_at_every_step(
@@ -81,7 +81,7 @@ def index(folder: Path, hold: int) -> Iterator[tuple[str, threading.Event]]:
 
 
 @pytest.mark.slow
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("wheel", [1, 2])
 @pytest.mark.parametrize("there", ["nothing", "an older version"])
 async def test_pip_can_be_interrupted_at_every_step(

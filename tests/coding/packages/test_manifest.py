@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.packages.contents import read_manifest, read_object
+from pi.coding.packages.contents import read_object, read_package_manifest
 
 BROKEN = "; the folders of its package are used"
 
 
 def test_no_file_and_no_key_declare_nothing(tmp_path: Path) -> None:
-    assert read_manifest(tmp_path, pytest.fail) is None
+    assert read_package_manifest(tmp_path, pytest.fail) is None
 
     (tmp_path / "package.json").write_text('{"name": "x"}')
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    assert read_manifest(tmp_path, pytest.fail) is None
+    assert read_package_manifest(tmp_path, pytest.fail) is None
 
 
 def test_an_empty_declaration_offers_nothing(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"pi": {"image": "x.png"}}')
 
-    assert read_manifest(tmp_path, pytest.fail) == {}
+    assert read_package_manifest(tmp_path, pytest.fail) == {}
 
 
 def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> No
     )
     (tmp_path / "pyproject.toml").write_text('[tool.pi]\nextensions = ["src/x.py"]\n')
 
-    assert read_manifest(tmp_path, pytest.fail) == {
+    assert read_package_manifest(tmp_path, pytest.fail) == {
         "extensions": ("src/x.py",),
         "skills": ("skills",),
     }
@@ -43,7 +43,7 @@ def test_a_kind_that_is_no_list_of_paths_is_warned_of(tmp_path: Path, value: obj
     (tmp_path / "package.json").write_text(json.dumps({"pi": {"skills": value}}))
     warnings: list[str] = []
 
-    read_manifest(tmp_path, warnings.append)
+    read_package_manifest(tmp_path, warnings.append)
 
     assert warnings == [f'{tmp_path / "package.json"}: "skills" must be a list of paths']
 
@@ -53,7 +53,7 @@ def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: obj
     (tmp_path / "package.json").write_text(json.dumps({"pi": value}))
     warnings: list[str] = []
 
-    assert read_manifest(tmp_path, warnings.append) is None
+    assert read_package_manifest(tmp_path, warnings.append) is None
     assert warnings == [f'{tmp_path / "package.json"}: "pi" must be an object']
 
 
@@ -70,24 +70,24 @@ def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: obj
         pytest.param("pi.toml", "a = " + "1" * 5000, id="a number of many digits"),
     ],
 )
-def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
+def test_a_broken_file_is_a_warning(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     warnings: list[str] = []
 
-    assert read_manifest(tmp_path, warnings.append) is None
+    assert read_package_manifest(tmp_path, warnings.append) is None
     (warning,) = warnings
     assert warning.startswith(f"{tmp_path / name} cannot be read: ")
     assert warning.endswith(BROKEN)
 
 
-@pytest.mark.trap(276)
-def test_a_manifest_elsewhere_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.behaviour("package-installs-are-contained")
+def test_a_manifest_outside_the_package_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "pk").mkdir()
     (tmp_path / "elsewhere.json").write_text('{"pi": {"skills": ["x"]}}')
     (tmp_path / "pk" / "package.json").symlink_to("../elsewhere.json")
 
     warnings: list[str] = []
-    assert read_manifest(tmp_path / "pk", warnings.append) is None
+    assert read_package_manifest(tmp_path / "pk", warnings.append) is None
     (warning,) = warnings
     assert warning.endswith("package.json is a link that leads out of its package and is not used")
 

@@ -6,7 +6,7 @@ import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages
 from pi.coding.packages.pypi import RECORD, declared_needs
-from pi.coding.packages.source import InstallFailed, LocalSource, Shelf
+from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel, snapshot
@@ -17,7 +17,7 @@ def project(*needs: str) -> str:
 
 
 def import_roots(store: PackageStore) -> list[Path | None]:
-    layer = Layer(shelf=store.shelf, entries=store.entries())
+    layer = Layer(location=store.location, entries=store.entries())
     return [package.import_root for package in find_packages([layer]).packages]
 
 
@@ -54,13 +54,13 @@ async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
     (root,) = import_roots(store)
     assert root is not None
     assert (root / "pi_inner" / "__init__.py").read_text() == "VERSION = '1.0'\n"
-    before = snapshot(store.shelf.base)
+    before = snapshot(store.location.base)
 
     (repository.folder / "pyproject.toml").write_text(project("pi-nowhere"))
     repository.commit("extensions/y.py")
     with pytest.raises(InstallFailed, match="pip install failed"):
         await store.install(repository.source, tmp_path)
-    assert snapshot(store.shelf.base) == before
+    assert snapshot(store.location.base) == before
 
     (repository.folder / "pyproject.toml").write_text(project("msgspec"))
     repository.commit("extensions/z.py")
@@ -69,7 +69,7 @@ async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
 
 
 @pytest.mark.slow
-async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
+async def test_requirements_of_a_folder_used_in_place_are_installed_outside(
     make_store: MakeStore, wheelhouse: Path, tmp_path: Path
 ) -> None:
     store = make_store("project")
@@ -80,8 +80,8 @@ async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
 
     await store.install(str(tips), tmp_path)
     (root,) = import_roots(store)
-    assert root == store.shelf.needs(LocalSource(path=tips))
-    assert root.is_relative_to(store.shelf.base) and (root / RECORD).is_file()
+    assert root == store.location.needs(LocalSource(path=tips))
+    assert root.is_relative_to(store.location.base) and (root / RECORD).is_file()
     assert (root.parent / ".gitignore").read_text() == "*\n"
     assert snapshot(tips) == before
 
@@ -90,8 +90,8 @@ async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
 
 
 def test_two_folders_of_one_name_need_nothing_together(tmp_path: Path) -> None:
-    shelf = Shelf(scope="user", base=tmp_path)
+    location = PackageLocation(scope="user", base=tmp_path)
 
-    one, two = (shelf.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")
+    one, two = (location.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")
 
     assert one != two and one.name.startswith("tips-")

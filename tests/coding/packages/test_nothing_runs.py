@@ -16,7 +16,7 @@ import pytest
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import InstallFailed, PackageProblem, Shelf
+from pi.coding.packages.source import InstallFailed, PackageLocation, PackageProblem
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel
@@ -204,8 +204,8 @@ async def test_the_configuration_of_a_repository_above_starts_nothing(
     programs: Programs, trap: Trap, tmp_path: Path, name: str
 ) -> None:
     site = Repository(tmp_path / name)
-    shelf = Shelf(scope="project", base=site.folder / ".pi")
-    store = PackageStore(shelf, programs, lock=tmp_path / ".lock", clock=SystemClock())
+    location = PackageLocation(scope="project", base=site.folder / ".pi")
+    store = PackageStore(location, programs, lock=tmp_path / ".lock", clock=SystemClock())
     site.git("config", "core.gitProxy", str(trap.program))
     site.git("config", "core.fsmonitor", str(trap.program))
     site.git("config", "core.sshCommand", str(trap.program))
@@ -222,7 +222,7 @@ async def test_the_configuration_of_a_checkout_that_was_there_starts_nothing(
     store = make_store("project")
     repository.commit("skills/a/SKILL.md")
     await store.install(repository.source, tmp_path)
-    (checkout,) = store.shelf.git.rglob(".git")
+    (checkout,) = store.location.git.rglob(".git")
     with (checkout / "config").open("a") as config:
         config.write(
             f'[extensions]\n\tpartialClone = evil\n[remote "evil"]\n\tpromisor = true\n'

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.npm import bring, drop
+from pi.coding.packages.npm import install_npm, uninstall_npm
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, Shelf
+from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, PackageLocation
 from pi.coding.packages.staging import Arrival, Outcome, approve_all, staging
 from tests.coding.packages.making import FakeNpm, make_package, snapshot
 
 
-async def brought(
-    shelf: Shelf,
+async def install(
+    location: PackageLocation,
     programs: Programs,
     version: str = "",
     *,
@@ -23,43 +23,43 @@ async def brought(
     force: bool = False,
 ) -> Outcome:
     source = NpmSource(name="@a/tips", version=version)
-    with staging(shelf.base) as work:
-        return await bring(
-            source, shelf, programs, work, update=update, force=force, approve=approve_all
+    with staging(location.base) as work:
+        return await install_npm(
+            source, location, programs, work, update=update, force=force, approve=approve_all
         )
 
 
 async def test_a_package_is_installed_beside_those_that_are_there(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.2.0", "skills/x/SKILL.md")
-    make_package(shelf.npm, "node_modules/other/index.js node_modules/.bin/x")
-    (shelf.npm / "package.json").write_text('{"dependencies": {"other": "^1"}, "x": 1}')
+    make_package(location.npm, "node_modules/other/index.js node_modules/.bin/x")
+    (location.npm / "package.json").write_text('{"dependencies": {"other": "^1"}, "x": 1}')
 
-    assert await brought(shelf, programs) == Outcome(change="fetched", after="1.2.0")
+    assert await install(location, programs) == Outcome(change="fetched", after="1.2.0")
 
-    assert sorted(snapshot(shelf.npm)) == [
+    assert sorted(snapshot(location.npm)) == [
         "node_modules/.bin/x",
         "node_modules/@a/tips/package.json",
         "node_modules/@a/tips/skills/x/SKILL.md",
         "node_modules/other/index.js",
         "package.json",
     ]
-    assert json.loads((shelf.npm / "package.json").read_text()) == {
+    assert json.loads((location.npm / "package.json").read_text()) == {
         "dependencies": {"other": "^1", "@a/tips": "^1.2.0"},
         "x": 1,
     }
-    assert await brought(shelf, programs) == Outcome(
+    assert await install(location, programs) == Outcome(
         change="current", before="1.2.0", after="1.2.0"
     )
 
 
 async def test_npm_runs_no_scripts_and_sees_little(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     environ = {**programs.environ, "NPM_CONFIG_REGISTRY": "http://127.0.0.1:9"}
-    await brought(shelf, replace(programs, environ=environ))
+    await install(location, replace(programs, environ=environ))
 
     (viewing, _), (installing, seen) = npm.calls()
 
@@ -71,107 +71,115 @@ async def test_npm_runs_no_scripts_and_sees_little(
 
 
 async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(shelf, programs)
+    await install(location, programs)
     npm.publish("@a/tips", "1.1.0")
 
-    assert await brought(shelf, programs, "1.0.0", update=True) == Outcome(
+    assert await install(location, programs, "1.0.0", update=True) == Outcome(
         change="pinned", before="1.0.0", after="1.0.0"
     )
-    assert await brought(shelf, programs, "^1", update=True) == Outcome(
+    assert await install(location, programs, "^1", update=True) == Outcome(
         change="pinned", before="1.0.0", after="1.0.0"
     )
-    assert await brought(shelf, programs, update=True) == Outcome(
+    assert await install(location, programs, update=True) == Outcome(
         change="fetched", before="1.0.0", after="1.1.0"
     )
-    assert await brought(shelf, programs, "1.0.0", update=True) == Outcome(
+    assert await install(location, programs, "1.0.0", update=True) == Outcome(
         change="fetched", before="1.1.0", after="1.0.0"
     )
 
 
-@pytest.mark.trap(276)
-async def test_an_update_never_goes_back(npm: FakeNpm, shelf: Shelf, programs: Programs) -> None:
+@pytest.mark.behaviour("package-installs-are-contained")
+async def test_an_update_never_goes_back(
+    npm: FakeNpm, location: PackageLocation, programs: Programs
+) -> None:
     npm.publish("@a/tips", "1.0.0")
     npm.publish("@a/tips", "2.0.0")
-    await brought(shelf, programs)
+    await install(location, programs)
     npm.withdraw("@a/tips", "2.0.0")
 
-    assert await brought(shelf, programs, update=True, force=True) == Outcome(
+    assert await install(location, programs, update=True, force=True) == Outcome(
         change="kept", before="2.0.0", after="2.0.0"
     )
 
 
-async def test_a_broken_package_is_brought_anew(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+async def test_a_broken_package_is_installed_again(
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(shelf, programs)
-    (shelf.npm / "node_modules" / "@a" / "tips" / "package.json").write_text("{half")
+    await install(location, programs)
+    (location.npm / "node_modules" / "@a" / "tips" / "package.json").write_text("{half")
 
-    assert await brought(shelf, programs, update=True) == Outcome(change="fetched", after="1.0.0")
+    assert await install(location, programs, update=True) == Outcome(
+        change="fetched", after="1.0.0"
+    )
 
 
 async def test_a_failure_of_npm_leaves_everything(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(shelf, programs)
-    before = snapshot(shelf.base)
+    await install(location, programs)
+    before = snapshot(location.base)
     npm.publish("@a/tips", "2.0.0")
     npm.break_down("npm error code E404\nnpm error 404 https://u:p@h.dev/x\nsee the log\n")
 
     with pytest.raises(InstallFailed) as caught:
-        await brought(shelf, programs, "2.0.0")
+        await install(location, programs, "2.0.0")
 
     assert caught.value.message == "npm install failed: code E404; 404 https://h.dev/x"
-    assert snapshot(shelf.base) == before
+    assert snapshot(location.base) == before
 
 
-async def test_a_machine_without_npm_is_told_what_to_do(shelf: Shelf, programs: Programs) -> None:
+async def test_without_npm_the_error_has_a_hint(
+    location: PackageLocation, programs: Programs
+) -> None:
     with pytest.raises(InstallFailed) as caught:
-        await brought(shelf, replace(programs, npm_command=("no-such-npm",)))
+        await install(location, replace(programs, npm_command=("no-such-npm",)))
 
     assert caught.value.explain() == (
-        "Packages of npm are fetched with no-such-npm, which was not found. "
-        "Install Node.js, or name the program as `npmCommand` in the settings."
+        "no-such-npm was not found; packages of npm need it. "
+        "Install Node.js, or set `npmCommand` in the settings."
     )
 
 
-async def test_offline_npm_is_told_so(npm: FakeNpm, shelf: Shelf, programs: Programs) -> None:
+async def test_offline_is_passed_to_npm(
+    npm: FakeNpm, location: PackageLocation, programs: Programs
+) -> None:
     npm.publish("@a/tips", "1.0.0")
 
-    await brought(shelf, replace(programs, offline=True))
+    await install(location, replace(programs, offline=True))
 
     assert all("--offline" in words for words, _ in npm.calls())
 
 
 async def test_a_package_is_removed_and_others_stay(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    make_package(shelf.npm, "node_modules/other/index.js")
-    await brought(shelf, programs)
+    make_package(location.npm, "node_modules/other/index.js")
+    await install(location, programs)
 
     for _ in range(2):
-        with staging(shelf.base) as work:
-            await drop(NpmSource(name="@a/tips"), shelf, programs, work)
+        with staging(location.base) as work:
+            await uninstall_npm(NpmSource(name="@a/tips"), location, programs, work)
 
-    assert sorted(snapshot(shelf.npm)) == ["node_modules/other/index.js", "package.json"]
+    assert sorted(snapshot(location.npm)) == ["node_modules/other/index.js", "package.json"]
     assert [words[0] for words, _ in npm.calls()] == ["view", "install", "uninstall"]
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_nothing_is_installed_through_a_link_that_leads_out(
-    npm: FakeNpm, shelf: Shelf, programs: Programs, tmp_path: Path
+    npm: FakeNpm, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    shelf.base.mkdir()
-    shelf.npm.symlink_to(make_package(tmp_path / "outside", "x.txt"))
+    location.base.mkdir()
+    location.npm.symlink_to(make_package(tmp_path / "outside", "x.txt"))
 
-    with pytest.raises(InstallFailed, match="leads elsewhere"):
-        await brought(shelf, programs)
+    with pytest.raises(InstallFailed, match="leads out of it"):
+        await install(location, programs)
 
     assert snapshot(tmp_path / "outside") == {"x.txt": "{}\n"}
 
@@ -192,20 +200,24 @@ TARBALL = "https://registry.example/x.tgz"
     ],
 )
 async def test_what_is_of_no_registry_is_refused(
-    npm: FakeNpm, shelf: Shelf, programs: Programs, packages: dict[str, object], refused: str
+    npm: FakeNpm,
+    location: PackageLocation,
+    programs: Programs,
+    packages: dict[str, object],
+    refused: str,
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     npm.publish_lock("@a/tips", "1.0.0", packages)
 
     with pytest.raises(InstallFailed) as caught:
-        await brought(shelf, programs)
+        await install(location, programs)
 
     assert caught.value.message.startswith(f'@a/tips requires "{refused}", which is not a name')
-    assert not shelf.npm.exists()
+    assert not location.npm.exists()
 
 
 async def test_everything_that_npm_brings_is_named_before_it_counts(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     needs = {"lib": "^1.0.0", "other": "npm:@b/other@2"}
@@ -218,14 +230,14 @@ async def test_everything_that_npm_brings_is_named_before_it_counts(
         seen.extend(arrivals)
         raise InstallDeclined("no")
 
-    with pytest.raises(InstallDeclined), staging(shelf.base) as work:
-        await bring(
-            NpmSource(name="@a/tips"), shelf, programs, work,
+    with pytest.raises(InstallDeclined), staging(location.base) as work:
+        await install_npm(
+            NpmSource(name="@a/tips"), location, programs, work,
             update=False, force=False, approve=decline,
         )  # fmt: skip
 
     assert seen == [Arrival(name="@a/tips", version="1.0.0"), Arrival(name="lib", version="1.0.0")]
-    assert not shelf.npm.exists()
+    assert not location.npm.exists()
 
 
 async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
@@ -233,9 +245,9 @@ async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     for scope, kept in (("project", False), ("user", True)):
-        shelf = Shelf(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
-        make_package(shelf.npm, ".npmrc")
-        await brought(shelf, programs)
+        location = PackageLocation(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
+        make_package(location.npm, ".npmrc")
+        await install(location, programs)
 
-        assert (shelf.npm / ".npmrc").exists() is kept
+        assert (location.npm / ".npmrc").exists() is kept
     assert all("--prefix" in words for words, _ in npm.calls())

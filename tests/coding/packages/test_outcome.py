@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.staging import Change, Outcome, settled
+from pi.coding.packages.staging import Change, Outcome, reason_to_skip
 
 
 def here(change: Change, version: str) -> Outcome:
     return Outcome(change=change, before=version, after=version)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize(
-    ("installed", "wanted", "pinned", "newer", "force", "outcome"),
+    ("installed", "available", "pinned", "newer", "force", "outcome"),
     [
         ("", "1", False, True, False, None),
         ("1", "2", False, True, False, None),
@@ -23,6 +23,6 @@ def here(change: Change, version: str) -> Outcome:
     ],
 )
 def test_only_a_version_that_is_named_takes_back(
-    installed: str, wanted: str, pinned: bool, newer: bool, force: bool, outcome: Outcome | None
+    installed: str, available: str, pinned: bool, newer: bool, force: bool, outcome: Outcome | None
 ) -> None:
-    assert settled(installed, wanted, pinned=pinned, newer=newer, force=force) == outcome
+    assert reason_to_skip(installed, available, pinned=pinned, newer=newer, force=force) == outcome

@@ -6,27 +6,29 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.packages.discovery import Configured, Package
-from pi.coding.packages.entries import Entry
+from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.listing import config_lines, list_lines, source_name, update_line
 from pi.coding.packages.source import NpmSource
 from pi.coding.packages.staging import Outcome
 
 
 def configured(source: str, root: Path, **more: object) -> Configured:
-    entry = Entry(source=source)
+    entry = PackageEntry(source=source)
     return replace(
         Configured(entry=entry, source=NpmSource(name="x"), scope="user", root=root), **more
     )
 
 
-def test_a_list_of_nothing_says_so() -> None:
+def test_an_empty_list_has_a_text() -> None:
     assert list(list_lines([])) == ["No packages installed."]
 
 
 def test_packages_are_listed_by_whose_they_are(tmp_path: Path) -> None:
     own = configured("npm:x", tmp_path)
     missing = configured("https://u:p@h.dev/o/r\x1b[2J", tmp_path / "gone", scope="project")
-    filtered = configured("npm:y", tmp_path, entry=Entry(source="npm:y", wishes={"skills": ()}))
+    filtered = configured(
+        "npm:y", tmp_path, entry=PackageEntry(source="npm:y", filters={"skills": ()})
+    )
 
     assert list(list_lines([missing, own, filtered])) == [
         "User packages:",
@@ -72,7 +74,7 @@ def test_every_resource_is_shown_with_whether_it_is_used(tmp_path: Path) -> None
         (Outcome(change="in place"), "npm:x is used where it is"),
     ],
 )
-def test_an_update_is_told_in_one_line(outcome: Outcome, line: str, tmp_path: Path) -> None:
+def test_an_update_is_reported_in_one_line(outcome: Outcome, line: str, tmp_path: Path) -> None:
     assert update_line(configured("npm:x", tmp_path), outcome) == line
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.source import Shelf, parse_source
+from pi.coding.packages.source import PackageLocation, parse_source
 
 BASE = Path("/home/me/.pi/agent")
 
@@ -19,4 +19,4 @@ BASE = Path("/home/me/.pi/agent")
     ],
 )
 def test_every_kind_of_package_has_its_place(text: str, target: Path) -> None:
-    assert Shelf(scope="user", base=BASE).target(parse_source(text, BASE)) == target
+    assert PackageLocation(scope="user", base=BASE).target(parse_source(text, BASE)) == target

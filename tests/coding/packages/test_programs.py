@@ -14,7 +14,7 @@ SHOWN = "#!/bin/sh\nprintf '%s\\n' \"$@\"; env\n"
 
 @pytest.fixture
 def spied(tmp_path: Path, programs: Programs) -> Programs:
-    """Programs whose git tells what it was given."""
+    """Programs with a git that prints its arguments and environment."""
     git = tmp_path / "bin" / "git"
     git.parent.mkdir()
     git.write_text(SHOWN)
@@ -28,7 +28,7 @@ def spied(tmp_path: Path, programs: Programs) -> Programs:
     return replace(programs, environ={**programs.environ, **more})
 
 
-async def test_git_asks_nobody_and_runs_no_hooks(spied: Programs, tmp_path: Path) -> None:
+async def test_git_does_not_prompt_and_runs_no_hooks(spied: Programs, tmp_path: Path) -> None:
     said = (await spied.git("clone", "--", "x", cwd=tmp_path)).splitlines()
 
     assert said[said.index("clone") :][:3] == ["clone", "--", "x"]
@@ -45,15 +45,15 @@ async def test_git_asks_nobody_and_runs_no_hooks(spied: Programs, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "reason"),
     [
         ("hello\nbad https://a:b@h.dev/\033[2J", "bad https://h.dev/"),
         ("x\nERROR: one\nERROR: two\nERROR: three\nbye", "one; two"),
         ("ERROR: Exception:\nTraceback:\n  x\nOSError: disk full", "OSError: disk full"),
     ],
 )
-async def test_the_last_words_of_a_failure_are_told_without_passwords(
-    programs: Programs, tmp_path: Path, said: str, told: str
+async def test_the_reason_of_a_failure_has_no_passwords(
+    programs: Programs, tmp_path: Path, said: str, reason: str
 ) -> None:
     script = tmp_path / "npm"
     script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 3")
@@ -63,11 +63,11 @@ async def test_the_last_words_of_a_failure_are_told_without_passwords(
     with pytest.raises(InstallFailed) as caught:
         await failing.npm("install", cwd=tmp_path, package="x")
 
-    assert caught.value.message == f"npm install failed: {told}"
+    assert caught.value.message == f"npm install failed: {reason}"
 
 
-async def test_a_missing_git_is_told(programs: Programs, tmp_path: Path) -> None:
-    with pytest.raises(InstallFailed, match="git, which was not found"):
+async def test_a_missing_git_is_an_error(programs: Programs, tmp_path: Path) -> None:
+    with pytest.raises(InstallFailed, match="git was not found"):
         await replace(programs, environ={"PATH": str(tmp_path)}).git("x", cwd=tmp_path)
 
 

@@ -15,14 +15,14 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import RECORD, bring
-from pi.coding.packages.source import InstallFailed, PypiSource, Shelf
+from pi.coding.packages.pypi import RECORD, install_pypi
+from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource
 from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot
 
 
-async def brought(
-    shelf: Shelf,
+async def install(
+    location: PackageLocation,
     programs: Programs,
     name: str = "pi-tips",
     version: str = "",
@@ -31,9 +31,9 @@ async def brought(
     force: bool = False,
 ) -> Outcome:
     source = PypiSource(name=name, version=version)
-    with staging(shelf.base) as work:
-        return await bring(
-            source, shelf, programs, work, update=update, force=force, approve=approve_all
+    with staging(location.base) as work:
+        return await install_pypi(
+            source, location, programs, work, update=update, force=force, approve=approve_all
         )
 
 
@@ -43,15 +43,15 @@ def same(change: Change, version: str) -> Outcome:
 
 @pytest.mark.slow
 async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     needs = ("msgspec", "pi-harness", "pi-inner==2.0")
     wheel = make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=needs)
     inner = make_wheel(wheelhouse, "pi-inner", "2.0")
 
-    assert await brought(shelf, programs) == Outcome(change="fetched", after="1.0")
+    assert await install(location, programs) == Outcome(change="fetched", after="1.0")
 
-    folder = shelf.pypi / "pi-tips"
+    folder = location.pypi / "pi-tips"
     assert sorted(path.name for path in folder.iterdir()) == [
         RECORD,
         "pi_inner",
@@ -68,56 +68,58 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
 
 
 @pytest.mark.slow
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_an_update_goes_up_and_never_back(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
-    await brought(shelf, programs)
+    await install(location, programs)
     new = make_wheel(wheelhouse, "pi-tips", "1.1")
 
-    assert await brought(shelf, programs, version="1.0", update=True) == same("pinned", "1.0")
-    assert await brought(shelf, programs, version="1.0") == same("current", "1.0")
-    assert await brought(shelf, programs, update=True) == Outcome(
+    assert await install(location, programs, version="1.0", update=True) == same("pinned", "1.0")
+    assert await install(location, programs, version="1.0") == same("current", "1.0")
+    assert await install(location, programs, update=True) == Outcome(
         change="fetched", before="1.0", after="1.1"
     )
 
     new.unlink()
-    assert await brought(shelf, programs, update=True, force=True) == same("kept", "1.1")
-    assert await brought(shelf, programs, version="1.0", update=True) == Outcome(
+    assert await install(location, programs, update=True, force=True) == same("kept", "1.1")
+    assert await install(location, programs, version="1.0", update=True) == Outcome(
         change="fetched", before="1.1", after="1.0"
     )
 
 
 @pytest.mark.slow
 async def test_a_wheel_that_has_changed_is_refused(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
-    await brought(shelf, programs)
-    before = snapshot(shelf.base)
+    await install(location, programs)
+    before = snapshot(location.base)
     make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/evil.py")
 
     with pytest.raises(InstallFailed, match="is not the file that was installed before"):
-        await brought(shelf, programs, force=True)
+        await install(location, programs, force=True)
 
-    assert snapshot(shelf.base) == before
+    assert snapshot(location.base) == before
 
 
 async def test_what_would_have_to_be_built_is_refused(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     (wheelhouse / "pi_tips-1.0.tar.gz").write_bytes(b"a source distribution")
 
     with pytest.raises(InstallFailed, match=r"pip install failed: .*No matching distribution"):
-        await brought(shelf, programs)
+        await install(location, programs)
 
-    assert list(shelf.base.iterdir()) == []
+    assert list(location.base.iterdir()) == []
 
 
-async def test_what_pi_itself_has_is_no_package(shelf: Shelf, programs: Programs) -> None:
+async def test_what_pi_itself_has_is_no_package(
+    location: PackageLocation, programs: Programs
+) -> None:
     with pytest.raises(InstallFailed, match="is part of the Python that pi runs in"):
-        await brought(shelf, programs, "msgspec")
+        await install(location, programs, "msgspec")
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -130,8 +132,8 @@ class Closed(Quiet):
     """An index that wants a name and a password."""
 
     def do_GET(self) -> None:
-        wanted = b64encode(b"me:secret").decode()
-        if self.headers.get("Authorization") == f"Basic {wanted}":
+        credentials = b64encode(b"me:secret").decode()
+        if self.headers.get("Authorization") == f"Basic {credentials}":
             super().do_GET()
         else:
             self.send_response(401)
@@ -155,7 +157,7 @@ def index(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
 
 @pytest.mark.slow
 async def test_the_persons_own_index_is_asked(
-    tmp_path: Path, shelf: Shelf, programs: Programs
+    tmp_path: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
     with index(tmp_path / "index") as url:
@@ -163,14 +165,14 @@ async def test_the_persons_own_index_is_asked(
         online = replace(programs, environ=environ)
 
         with pytest.raises(InstallFailed, match="No matching distribution"):
-            await brought(shelf, replace(online, offline=True))
-        assert await brought(shelf, online) == Outcome(change="fetched", after="1.0")
+            await install(location, replace(online, offline=True))
+        assert await install(location, online) == Outcome(change="fetched", after="1.0")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["netrc", "keyring"])
 async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
-    tmp_path: Path, shelf: Shelf, programs: Programs, way: str
+    tmp_path: Path, location: PackageLocation, programs: Programs, way: str
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
     with index(tmp_path / "index", Closed) as url:
@@ -189,6 +191,8 @@ async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
             environ["PATH"] = f"{keyring.parent}:{environ['PATH']}"
             environ["PIP_KEYRING_PROVIDER"] = "subprocess"
             url = url.replace("127", "me@127", 1)
-        outcome = await brought(shelf, replace(programs, environ={**environ, "PIP_INDEX_URL": url}))
+        outcome = await install(
+            location, replace(programs, environ={**environ, "PIP_INDEX_URL": url})
+        )
 
     assert outcome == Outcome(change="fetched", after="1.0")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.programs import must_be_named, not_from_an_index, requirement_name
+from pi.coding.packages.programs import not_from_an_index, require_index_name, requirement_name
 from pi.coding.packages.source import InstallFailed
 
 NAMED = [
@@ -41,14 +41,14 @@ REFUSED = [
 
 @pytest.mark.parametrize("text", NAMED)
 def test_names_with_versions_are_taken(text: str) -> None:
-    assert must_be_named(text, "tips") == text
+    assert require_index_name(text, "tips") == text
     assert requirement_name(text).startswith("one")
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_everything_else_is_refused(text: str) -> None:
     with pytest.raises(InstallFailed) as caught:
-        must_be_named(text, "tips")
+        require_index_name(text, "tips")
 
     assert caught.value.message.startswith('tips requires "')
     assert len(caught.value.message) < 400
@@ -57,7 +57,7 @@ def test_everything_else_is_refused(text: str) -> None:
 @pytest.mark.parametrize("value", [3, None, ["one"], {"one": "1"}])
 def test_what_is_no_text_is_refused(value: object) -> None:
     with pytest.raises(InstallFailed, match="is not text"):
-        must_be_named(value, "tips")
+        require_index_name(value, "tips")
 
 
 def test_a_refusal_is_one_line_without_a_password() -> None:

@@ -54,7 +54,7 @@ def test_a_source_is_understood(text: str, source: Source) -> None:
     assert parse_source(text, BASE) == source
 
 
-def test_a_branch_with_a_slash_is_told_from_a_folder_with_an_at(tmp_path: Path) -> None:
+def test_a_branch_with_a_slash_is_distinguished_from_a_folder_with_an_at(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a@b" / "x").mkdir(parents=True)
     url = f"file://{tmp_path}"
@@ -68,7 +68,7 @@ def test_a_branch_with_a_slash_is_told_from_a_folder_with_an_at(tmp_path: Path) 
     assert (folder.url, folder.ref) == (f"{url}/a@b/x", "")
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize(
     "text",
     [
@@ -90,7 +90,7 @@ def test_a_branch_with_a_slash_is_told_from_a_folder_with_an_at(tmp_path: Path) 
         "https://host.dev/o/r@--upload-pack=x",
         "https://host.dev/o/.git",
         "file:///a/../b",
-        "~nobody-of-that-name/x",
+        "~no-such-user/x",
         "a\0b",
     ],
 )
@@ -150,9 +150,9 @@ def test_what_is_asked_of_npm_and_pip_names_the_version() -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    told = without_password("fatal: https://me:secret@h.dev/o/r\x1b[2J not found")
+    shown = without_password("fatal: https://me:secret@h.dev/o/r\x1b[2J not found")
 
-    assert told == "fatal: https://h.dev/o/r not found"
+    assert shown == "fatal: https://h.dev/o/r not found"
 
 
 def test_a_message_shows_no_password() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pi.coding.packages.source import InstallFailed
-from pi.coding.packages.staging import PREFIX, exchange, remove_tree, staging, tidy
+from pi.coding.packages.staging import PREFIX, clean_up_interrupted, exchange, remove_tree, staging
 from tests.coding.packages.making import make_package, snapshot
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
     with staging(tmp_path / "new" / "base") as work:
         mode = stat.S_IMODE(work.stat().st_mode)
@@ -21,7 +21,7 @@ def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
     assert list((tmp_path / "new" / "base").iterdir()) == []
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_the_folder_for_the_work_goes_after_a_failure_too(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), staging(tmp_path) as work:
         read_only = make_package(work / "objects", "a.txt")
@@ -72,7 +72,7 @@ class Crash:
         self.work = make_package(base / f"{PREFIX}crashed", "n/new.txt")
 
     def exchange(self, *, note: str, steps: int) -> None:
-        """Do the first steps of an exchange, which ``note`` tells of."""
+        """Do the first steps of an exchange, recorded in ``note``."""
         (self.work / note).write_text("git/x")
         moves = [(self.target, self.work / "old")] * (note == "target")
         for source, to in [*moves, (self.work / "n", self.target)][:steps]:
@@ -87,7 +87,7 @@ def test_an_exchange_that_a_crash_has_cut_is_taken_back_by_the_next(
     make_package(tmp_path / "git" / "x", "old.txt")
     Crash(tmp_path).exchange(note="target", steps=steps)
 
-    tidy(tmp_path)
+    clean_up_interrupted(tmp_path)
 
     assert snapshot(tmp_path) == {"git/x/old.txt": "{}\n"}
 
@@ -96,7 +96,7 @@ def test_an_exchange_that_a_crash_has_cut_is_taken_back_by_the_next(
 def test_what_a_crash_has_left_where_nothing_was_goes(tmp_path: Path, steps: int) -> None:
     Crash(tmp_path).exchange(note="added", steps=steps)
 
-    tidy(tmp_path)
+    clean_up_interrupted(tmp_path)
 
     assert snapshot(tmp_path) == {}
 
@@ -107,18 +107,18 @@ def test_a_crash_after_the_work_takes_nothing_back(tmp_path: Path) -> None:
     crash.exchange(note="target", steps=2)
     (crash.work / "target").unlink()
 
-    tidy(tmp_path)
+    clean_up_interrupted(tmp_path)
 
     assert snapshot(tmp_path) == {"git/x/new.txt": "{}\n"}
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_nothing_is_put_where_a_link_leads_out(tmp_path: Path) -> None:
     outside = make_package(tmp_path / "outside", "precious/x.txt")
     base = make_package(tmp_path / "base", "keep.txt")
     (base / "git").symlink_to(outside)
 
-    with pytest.raises(InstallFailed, match="leads elsewhere"), staging(base) as work:
+    with pytest.raises(InstallFailed, match="leads out of it"), staging(base) as work:
         new = make_package(work / "n", "new.txt")
         exchange(new, base / "git" / "precious", base=base, work=work)
 

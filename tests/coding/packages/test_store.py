@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileLock, LockedByAnother
+from pi.base.files import FileLock, FileLocked
 from pi.base.records import replace
-from pi.coding.packages.discovery import Found, Layer, Package, find_packages
+from pi.coding.packages.discovery import FoundPackages, Layer, Package, find_packages
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallFailed, NoMatchingPackage, PackageProblem
 from pi.coding.packages.staging import Outcome
@@ -27,12 +27,14 @@ from tests.coding.packages.making import (
 
 
 def listed(store: PackageStore) -> object:
-    path = store.shelf.base / "settings.json"
+    path = store.location.base / "settings.json"
     return json.loads(path.read_text()).get("packages") if path.exists() else None
 
 
-def found(*stores: PackageStore) -> Found:
-    return find_packages(Layer(shelf=store.shelf, entries=store.entries()) for store in stores)
+def found(*stores: PackageStore) -> FoundPackages:
+    return find_packages(
+        Layer(location=store.location, entries=store.entries()) for store in stores
+    )
 
 
 def only(*stores: PackageStore) -> Package:
@@ -51,21 +53,21 @@ async def test_a_folder_is_named_relative_to_the_settings_and_once(
     assert listed(store) == ["../pk/x"]
 
 
-async def test_another_version_takes_the_place_of_the_first_and_wishes_stay(
+async def test_another_version_replaces_the_first_and_keeps_filters(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     npm.publish("tips", "2.0.0", "skills/a/SKILL.md")
     (tmp_path / "agent").mkdir()
-    wishes = {"source": "npm:tips@1.0.0", "skills": ["-skills/b.md"], "x": 1}
-    settings = {"theme": "dark", "packages": [wishes, "npm:other"]}
+    filters = {"source": "npm:tips@1.0.0", "skills": ["-skills/b.md"], "x": 1}
+    settings = {"theme": "dark", "packages": [filters, "npm:other"]}
     (tmp_path / "agent" / "settings.json").write_text(json.dumps(settings))
 
     await store.install("npm:tips@2.0.0", tmp_path)
 
     assert json.loads((tmp_path / "agent" / "settings.json").read_text()) == {
         "theme": "dark",
-        "packages": [wishes | {"source": "npm:tips@2.0.0"}, "npm:other"],
+        "packages": [filters | {"source": "npm:tips@2.0.0"}, "npm:other"],
     }
 
 
@@ -111,7 +113,7 @@ async def test_what_cannot_be_fetched_is_not_named(
     assert snapshot(tmp_path / "agent") == {".packages.lock": ""}
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
@@ -130,7 +132,7 @@ async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
 
 
 class Meddled(Programs):
-    """npm, while somebody writes into the settings by hand."""
+    """npm, while the settings are edited by hand."""
 
     settings: Path
     text: str
@@ -162,7 +164,7 @@ async def test_a_package_that_cannot_be_named_is_not_left_behind(
     assert snapshot(tmp_path / "agent") == before
 
 
-@pytest.mark.trap(279)
+@pytest.mark.behaviour("saves-merge-changed-keys")
 async def test_what_is_written_by_hand_while_a_package_is_fetched_stays(
     make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path
 ) -> None:
@@ -211,7 +213,7 @@ async def test_a_package_is_forgotten_even_if_its_files_cannot_go(
 
     target = tmp_path / "agent" / "npm" / "node_modules" / "tips"
     assert listed(store) is None
-    assert warnings == [f"{target} was left: npm uninstall failed: locked"]
+    assert warnings == [f"{target} was not removed: npm uninstall failed: locked"]
 
 
 async def test_an_update_fetches_what_is_missing_too(
@@ -242,8 +244,8 @@ async def test_what_a_project_installs_stays_out_of_its_history(
     assert [(folder / name / ".gitignore").read_text() for name in ("git", "npm")] == ["*\n"] * 2
 
 
-@pytest.mark.trap(276)
-async def test_a_project_cannot_have_packages_put_elsewhere(
+@pytest.mark.behaviour("package-installs-are-contained")
+async def test_a_project_cannot_redirect_packages_by_links(
     make_store: MakeStore, repository: Repository, tmp_path: Path
 ) -> None:
     repository.commit("a.txt")
@@ -251,7 +253,7 @@ async def test_a_project_cannot_have_packages_put_elsewhere(
     outside = make_package(tmp_path / "outside", "x.txt")
     (tmp_path / "site" / ".pi" / "git").symlink_to(outside)
 
-    with pytest.raises(InstallFailed, match="leads elsewhere"):
+    with pytest.raises(InstallFailed, match="leads out of it"):
         await make_store("project").install(repository.source, tmp_path)
 
     assert snapshot(outside) == {"x.txt": "{}\n"}
@@ -264,7 +266,7 @@ exec '{git}' "$@"
 """
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
 @pytest.mark.parametrize("there", ["nothing", "an older version"])
 async def test_whatever_step_is_interrupted_the_state_before_stays(
@@ -299,18 +301,18 @@ async def test_whatever_step_is_interrupted_the_state_before_stays(
 async def test_only_one_installs_at_a_time(
     store: PackageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi.coding.packages.store.PATIENCE", 0.0)
+    monkeypatch.setattr("pi.coding.packages.store.LOCK_WAIT_SECONDS", 0.0)
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     (tmp_path / "agent").mkdir()
 
-    with FileLock(tmp_path / "agent" / ".packages.lock"), pytest.raises(LockedByAnother):
+    with FileLock(tmp_path / "agent" / ".packages.lock"), pytest.raises(FileLocked):
         await store.install("./pk", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("theirs.ts", "Extensions in TypeScript or JavaScript run in the original."),
+        ("theirs.ts", "Extensions in TypeScript or JavaScript run in the original pi."),
         ("my_tips-1.0-py3-none-any.whl", "pi install pypi:my-tips`."),
         ("tips.tgz", "a single file must end with .py."),
     ],

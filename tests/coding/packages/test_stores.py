@@ -4,16 +4,18 @@ from pathlib import Path
 
 from pi.base.clock import SystemClock
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import Stores
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.session_packages import PackageStores
+from pi.coding.packages.source import PackageLocation
 
 
-def test_each_scope_has_its_shelf(tmp_path: Path) -> None:
+def test_each_scope_has_its_location(tmp_path: Path) -> None:
     agent, cwd = tmp_path / "agent", tmp_path / "project"
-    stores = Stores(agent_dir=agent, cwd=cwd, programs=Programs(environ={}), clock=SystemClock())
+    stores = PackageStores(
+        agent_dir=agent, cwd=cwd, programs=Programs(environ={}), clock=SystemClock()
+    )
 
-    assert [stores.store(scope).shelf for scope in ("user", "project", "temporary")] == [
-        Shelf(scope="user", base=agent),
-        Shelf(scope="project", base=cwd / ".pi"),
-        Shelf(scope="temporary", base=agent / "temporary"),
+    assert [stores.store(scope).location for scope in ("user", "project", "temporary")] == [
+        PackageLocation(scope="user", base=agent),
+        PackageLocation(scope="project", base=cwd / ".pi"),
+        PackageLocation(scope="temporary", base=agent / "temporary"),
     ]

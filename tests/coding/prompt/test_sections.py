@@ -36,7 +36,7 @@ def test_the_sections_stand_in_the_order_of_the_format() -> None:
     ]
 
 
-def test_what_nobody_said_is_not_there() -> None:
+def test_empty_sections_are_left_out() -> None:
     assert list(prompt_sections(PARTS)) == ["preamble", "tools", "rules", "docs", "cwd"]
 
 
@@ -65,14 +65,14 @@ def test_project_instructions_carry_their_path() -> None:
     )
 
 
-@pytest.mark.parametrize(("tool", "told"), [("read", True), ("bash", True), ("write", False)])
-def test_skills_are_told_only_when_their_files_can_be_read(tool: str, told: bool) -> None:
+@pytest.mark.parametrize(("tool", "listed"), [("read", True), ("bash", True), ("write", False)])
+def test_skills_are_listed_only_when_their_files_can_be_read(tool: str, listed: bool) -> None:
     parts = replace(PARTS, tools=(ToolNote(name=tool),), skills=(SKILL,))
 
-    assert ("skills" in prompt_sections(parts)) is told
+    assert ("skills" in prompt_sections(parts)) is listed
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_the_same_state_gives_the_same_bytes() -> None:
     assert prompt_sections(PARTS) == prompt_sections(PARTS)
     assert "2026-11-16" in prompt_sections(PARTS)["preamble"]

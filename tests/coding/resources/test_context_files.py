@@ -44,7 +44,7 @@ def test_only_trusted_directories_are_read(cwd: Path) -> None:
     assert [file.content for file in files.files] == ["here"]
 
 
-@pytest.mark.trap(275)
+@pytest.mark.behaviour("context-files-load-once")
 def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
     (cwd.parent / "AGENTS.md").write_text("one")
     (cwd / "AGENTS.md").symlink_to(cwd.parent / "AGENTS.md")
@@ -52,7 +52,7 @@ def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
     assert len(found(cwd).files) == 1
 
 
-@pytest.mark.trap(275)
+@pytest.mark.behaviour("context-files-load-once")
 def test_the_way_up_ends_at_the_root() -> None:
     files = find_context_files(
         Path("/"), Path("/nowhere"), trusts=lambda folder: False, warn=lambda text: None

@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+from pi.coding.resources.discovery import (
+    ResourceLists,
+    ResourceOptions,
+    Resources,
+    ResourceSearch,
+    discover,
+)
 from tests.files import put
 
 SKILL = "---\ndescription: d\n---\n{}"
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> Surroundings:
+def where(tmp_path: Path) -> ResourceSearch:
     cwd, agent, home = (
         tmp_path / "home" / "work",
         tmp_path / "home" / ".pi/agent",
@@ -31,14 +37,16 @@ def where(tmp_path: Path) -> Surroundings:
         put(root / "skills" / name / "SKILL.md", SKILL.format(name))
         put(root / "prompts" / "same.md", name)
     put(cwd / "AGENTS.md", "secret plans")
-    return Surroundings(
+    return ResourceSearch(
         cwd=cwd,
         agent_dir=agent,
         home=home,
         trusted=True,
         trusts=lambda folder: True,
-        user=Lists(base=agent, skills=("more/skills", "-skills/user"), prompts=("more/prompts",)),
-        project=Lists(base=cwd / ".pi"),
+        user=ResourceLists(
+            base=agent, skills=("more/skills", "-skills/user"), prompts=("more/prompts",)
+        ),
+        project=ResourceLists(base=cwd / ".pi"),
     )
 
 
@@ -48,38 +56,40 @@ def same(resources: Resources) -> tuple[str, str]:
     return skill.content, prompt.content
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 def test_project_beats_user_and_the_command_line_beats_all(
-    where: Surroundings, tmp_path: Path
+    where: ResourceSearch, tmp_path: Path
 ) -> None:
     put(tmp_path / "cli" / "same" / "SKILL.md", SKILL.format("cli"))
     put(tmp_path / "same.md", "cli")
-    wanted = Wanted(skill_paths=(str(tmp_path / "cli"),), prompt_paths=(str(tmp_path / "same.md"),))
+    options = ResourceOptions(
+        skill_paths=(str(tmp_path / "cli"),), prompt_paths=(str(tmp_path / "same.md"),)
+    )
 
-    assert same(discover(Wanted(), where)) == ("project", "project")
-    assert same(discover(wanted, where)) == ("cli", "cli")
+    assert same(discover(ResourceOptions(), where)) == ("project", "project")
+    assert same(discover(options, where)) == ("cli", "cli")
 
 
-def test_a_project_that_is_not_trusted_is_not_opened(where: Surroundings) -> None:
+def test_a_project_that_is_not_trusted_is_not_opened(where: ResourceSearch) -> None:
     closed = replace(where, trusted=False, trusts=lambda folder: False)
-    resources = discover(Wanted(), closed)
+    resources = discover(ResourceOptions(), closed)
 
     assert same(resources) == ("user", "user")
     assert {each.source.scope for each in resources.skills} == {"user"}
     assert resources.context.files == ()
 
 
-def test_settings_add_folders_and_leave_single_skills_out(where: Surroundings) -> None:
-    names = {each.skill.name for each in discover(Wanted(), where).skills}
+def test_settings_add_folders_and_leave_single_skills_out(where: ResourceSearch) -> None:
+    names = {each.skill.name for each in discover(ResourceOptions(), where).skills}
 
     assert names == {"same", "project", "agents", "home", "listed"}
 
 
-def test_what_was_named_and_is_not_there_is_told(where: Surroundings) -> None:
-    user = Lists(base=where.agent_dir, skills=("nowhere",))
-    wanted = Wanted(skill_paths=("/nosuch",), prompt_paths=("gone.md",))
+def test_a_missing_explicit_path_is_a_warning(where: ResourceSearch) -> None:
+    user = ResourceLists(base=where.agent_dir, skills=("nowhere",))
+    options = ResourceOptions(skill_paths=("/nosuch",), prompt_paths=("gone.md",))
 
-    resources = discover(wanted, replace(where, user=user))
+    resources = discover(options, replace(where, user=user))
 
     assert [text for text in resources.warnings if "exist" in text] == [
         "Skill /nosuch does not exist.",
@@ -88,23 +98,25 @@ def test_what_was_named_and_is_not_there_is_told(where: Surroundings) -> None:
     ]
 
 
-def test_what_is_left_out_hides_nothing_of_its_name(where: Surroundings) -> None:
-    project = Lists(base=where.cwd / ".pi", skills=("!same",), prompts=("-prompts/same.md",))
+def test_what_is_left_out_hides_nothing_of_its_name(where: ResourceSearch) -> None:
+    project = ResourceLists(
+        base=where.cwd / ".pi", skills=("!same",), prompts=("-prompts/same.md",)
+    )
 
-    resources = discover(Wanted(), replace(where, project=project))
+    resources = discover(ResourceOptions(), replace(where, project=project))
 
     assert "same" not in {each.skill.name for each in resources.skills}
     assert [each.source.scope for each in resources.prompts if each.name == "same"] == ["user"]
 
 
 def test_discovery_can_be_switched_off_and_explicit_paths_stay(
-    where: Surroundings, tmp_path: Path
+    where: ResourceSearch, tmp_path: Path
 ) -> None:
     put(tmp_path / "cli" / "mine" / "SKILL.md", SKILL.format("cli"))
-    wanted = Wanted(
+    options = ResourceOptions(
         context_files=False, skills=False, prompts=False, skill_paths=(str(tmp_path / "cli"),)
     )
-    resources = discover(wanted, where)
+    resources = discover(options, where)
 
     assert [each.skill.name for each in resources.skills] == ["mine"]
     assert (resources.prompts, resources.context.files) == ((), ())

@@ -8,15 +8,15 @@ import pytest
 
 from pi.coding.resources import sources
 from pi.coding.resources.sources import (
-    below,
     entries_of,
     is_file,
     is_folder,
-    is_there,
+    path_exists,
     repository_of,
     theme_files,
+    walk_below,
 )
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 from tests.files import put
 
 
@@ -49,14 +49,14 @@ def test_what_lies_in_a_locked_folder_is_not_there() -> None:
     with locked_folder() as locked:
         file = locked / "file"
 
-        assert (is_there(file), is_file(file), entries_of(locked)) == (False, False, [])
-        assert (is_there(locked), is_file(locked), is_folder(locked)) == (True, False, True)
+        assert (path_exists(file), is_file(file), entries_of(locked)) == (False, False, [])
+        assert (path_exists(locked), is_file(locked), is_folder(locked)) == (True, False, True)
 
 
 def test_of_a_folder_with_very_many_entries_some_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(sources, "MAX_ENTRIES", 3)
     for name in "abcd":
         put(tmp_path / name, "")
 
@@ -70,7 +70,7 @@ def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path)
     put(tmp_path / "node_modules/x", "")
     (tmp_path / "a/loop").symlink_to(tmp_path)
 
-    found = below(tmp_path, enters=lambda path: path.name != "node_modules")
+    found = walk_below(tmp_path, enters=lambda path: path.name != "node_modules")
 
     names = [str(path.relative_to(tmp_path)) for path in found]
     assert names == ["a", "a/b", "a/loop", "a/b/c"]
@@ -79,12 +79,12 @@ def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path)
 def test_a_folder_with_too_much_below_it_is_searched_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "MOST_BELOW", 10)
+    monkeypatch.setattr(sources, "MAX_TREE_ENTRIES", 10)
     deep = tmp_path / "/".join("d" * 50)
     deep.mkdir(parents=True)
 
     with caplog.at_level(logging.WARNING, "pi"):
-        assert len(list(below(tmp_path))) == 10
+        assert len(list(walk_below(tmp_path))) == 10
     assert f"{tmp_path} holds more than 10 entries" in caplog.text
 
 

@@ -15,7 +15,7 @@ def test_a_text_without_front_matter_is_all_body() -> None:
     assert parse_document(text) == Document(meta={}, body=text, has_meta=False)
 
 
-@pytest.mark.trap(272)
+@pytest.mark.behaviour("frontmatter-is-never-silent")
 def test_multi_line_values_a_bom_and_unknown_names_are_read() -> None:
     text = "\ufeff---\r\ndescription: >\r\n  two\r\n  lines\r\nmystery: [1]\r\n---\r\n\r\nBody\r\n"
     document = parse_document(text)
@@ -30,7 +30,7 @@ def test_front_matter_may_be_empty_or_end_the_file() -> None:
     assert parse_document("---\na: 1\n---").meta == {"a": 1}
 
 
-@pytest.mark.trap(272)
+@pytest.mark.behaviour("frontmatter-is-never-silent")
 @pytest.mark.parametrize("yaml", ["a: [", "- one", "just words"])
 def test_broken_front_matter_is_an_error_with_a_reason(yaml: str) -> None:
     with pytest.raises(BadResource, match="front matter"):

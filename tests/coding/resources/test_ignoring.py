@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.coding.resources import ignore
-from pi.coding.resources.ignore import LARGEST, IgnoreTree, is_ignored, parse_rules, rules_in
+from pi.coding.resources.ignore import (
+    MAX_RULE_FILE_BYTES,
+    IgnoreTree,
+    is_ignored,
+    parse_rules,
+    rules_in,
+)
 from pi.coding.resources.sources import repository_of
 
 
@@ -41,7 +47,7 @@ def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
     assert not is_ignored("a/build", rules, is_folder=False)
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 def test_rules_hold_below_their_folder_and_inner_repositories_have_their_own(
     tmp_path: Path,
 ) -> None:
@@ -121,7 +127,7 @@ def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
 def test_of_very_many_rules_the_first_count(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ignore, "MOST_RULES", 3)
+    monkeypatch.setattr(ignore, "MAX_RULES", 3)
     (tmp_path / ".gitignore").write_text("a\n# no rule\nb\nc\nd\n")
 
     with caplog.at_level(logging.WARNING, "pi"):
@@ -141,7 +147,7 @@ def test_a_rule_file_that_cannot_be_read_is_named(
     elif kind == "endless":
         file.symlink_to("/dev/zero")
     else:
-        file.write_text("a" * (LARGEST + 1))
+        file.write_text("a" * (MAX_RULE_FILE_BYTES + 1))
 
     with caplog.at_level(logging.WARNING, "pi"):
         assert rules_in(tmp_path, [".gitignore"]) == ()

@@ -43,7 +43,7 @@ def test_absolute_and_too_large_patterns_are_refused(tmp_path: Path, pattern: st
 def test_no_pattern_looks_at_everything_again_and_again(
     tmp_path: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ignore, "MOST_BELOW", 2000)
+    monkeypatch.setattr(ignore, "MAX_TREE_ENTRIES", 2000)
     deep = tmp_path / "/".join(["a"] * 60)
     deep.mkdir(parents=True)
     for name in ("loop", "again"):

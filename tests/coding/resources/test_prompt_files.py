@@ -8,7 +8,7 @@ import pytest
 
 from pi.coding.resources.context_files import PromptFiles, find_prompt_files
 from pi.coding.resources.sources import BadResource
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
     assert files(cwd, system="").system == ""
 
 
-def test_in_a_locked_folder_nobody_has_said_anything() -> None:
+def test_files_in_a_locked_folder_count_as_missing() -> None:
     with locked_folder() as locked:
         assert find_prompt_files(locked.parent, locked, trusted=True, warn=print) == PromptFiles()
 

@@ -16,7 +16,7 @@ from pi.coding.resources.prompts import (
     variables,
 )
 from pi.coding.resources.sources import Place
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 
 def found(*roots: Path) -> tuple[tuple[PromptTemplate, ...], list[str]]:
@@ -52,7 +52,7 @@ def test_variables_are_hinted_at_unless_the_author_says_it_better(tmp_path: Path
     assert [each.argument_hint for each in templates] == ["<what> <file>", "FILE"]
 
 
-def test_the_first_of_one_name_counts_and_a_broken_one_is_told(tmp_path: Path) -> None:
+def test_the_first_of_one_name_is_used_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.md").write_text(folder)
@@ -103,7 +103,7 @@ def test_defaults_stand_in_for_everything_that_is_missing() -> None:
     assert substitute("${@:-none} ${ARGUMENTS:-nothing} ${1:-one}", []) == "none nothing one"
 
 
-@pytest.mark.trap(273)
+@pytest.mark.behaviour("template-arguments")
 def test_what_was_filled_in_is_not_looked_at_again() -> None:
     assert substitute("pay $1 to $2", ["$100", "$1"]) == "pay $100 to $1"
 

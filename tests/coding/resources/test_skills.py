@@ -8,7 +8,7 @@ import pytest
 
 from pi.coding.resources.skills import FoundSkill, find_skills
 from pi.coding.resources.sources import Place
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 
 def put(path: Path, text: str = "---\ndescription: Does it.\n---\nBody") -> Path:
@@ -34,7 +34,7 @@ def test_folders_and_loose_files_are_skills_in_the_order_of_names(tmp_path: Path
     assert names(tmp_path) == ["loose", "named", "er"]
 
 
-@pytest.mark.trap(271)
+@pytest.mark.behaviour("skill-discovery")
 def test_a_skill_is_not_searched_and_dependencies_are_no_skills(tmp_path: Path) -> None:
     put(tmp_path / "one" / "SKILL.md")
     put(tmp_path / "one" / "examples" / "SKILL.md")
@@ -46,7 +46,7 @@ def test_a_skill_is_not_searched_and_dependencies_are_no_skills(tmp_path: Path) 
     assert ([each.skill.name for each in skills], warnings) == (["one"], [])
 
 
-@pytest.mark.trap(271)
+@pytest.mark.behaviour("skill-discovery")
 @pytest.mark.parametrize("name", [".gitignore", ".ignore", ".fdignore"])
 def test_ignore_files_are_respected_from_the_root_of_the_search_on(
     tmp_path: Path, name: str
@@ -63,7 +63,7 @@ def test_ignore_files_are_respected_from_the_root_of_the_search_on(
     assert names(root) == ["loose", "a", "c"]
 
 
-@pytest.mark.trap(271)
+@pytest.mark.behaviour("skill-discovery")
 def test_what_is_reached_twice_is_one_skill_and_a_circle_ends(tmp_path: Path) -> None:
     put(tmp_path / "real" / "one" / "SKILL.md")
     (tmp_path / "real" / "circle").symlink_to(tmp_path / "real")
@@ -81,7 +81,7 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
     assert "is hidden by" in warnings[0]
 
 
-@pytest.mark.trap(272)
+@pytest.mark.behaviour("frontmatter-is-never-silent")
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
@@ -90,13 +90,13 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
         ("---\nname: Bad Name\ndescription: d\n---\n", "should be a-z, 0-9 and single hyphens"),
     ],
 )
-def test_what_is_wrong_with_a_skill_is_told(tmp_path: Path, text: str, warning: str) -> None:
+def test_a_broken_skill_is_a_warning(tmp_path: Path, text: str, warning: str) -> None:
     put(tmp_path / "x" / "SKILL.md", text)
 
     assert warning in found(tmp_path)[1][0]
 
 
-def test_a_skill_knows_where_it_is_and_whom_it_is_for(tmp_path: Path) -> None:
+def test_a_skill_knows_its_location_and_whether_models_see_it(tmp_path: Path) -> None:
     path = put(
         tmp_path / "x" / "SKILL.md",
         "---\ndescription: d\ndisable-model-invocation: true\n---\nDo it.",

@@ -1,4 +1,4 @@
-"""Requests beside the conversation are asked again, and everybody hears of it."""
+"""Requests beside the conversation are asked again, and the retries are emitted."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ GOOD = Attempt(answer=AssistantMessage(content=(Text(text="notes"),)))
 async def asked(
     *attempts: Attempt, settings: RetrySettings | None = None, cancel: bool = False
 ) -> tuple[AssistantMessage | None, list[Any]]:
-    told: list[Any] = []
+    emitted: list[Any] = []
     left = list(attempts)
     clock = FakeClock()
 
-    async def tell(event: Any) -> None:
-        told.append(event)
+    async def emit(event: Any) -> None:
+        emitted.append(event)
 
     async def once() -> Attempt:
         return left.pop(0)
 
     work = asyncio.create_task(
-        with_retries(once, settings or RetrySettings(), began=BEGAN, tell=tell, clock=clock)
+        with_retries(once, settings or RetrySettings(), began=BEGAN, emit=emit, clock=clock)
     )
     await clock.advance(1 if cancel else 60)
     if cancel:
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-        return None, told
-    return (await work).answer, told
+        return None, emitted
+    return (await work).answer, emitted
 
 
 async def test_a_good_answer_is_taken_without_a_word() -> None:
     assert await asked(GOOD) == (GOOD.answer, [])
 
 
-@pytest.mark.trap(238)
-async def test_a_failure_that_may_pass_is_asked_again_and_told() -> None:
-    answer, told = await asked(FAILED, GOOD)
+@pytest.mark.behaviour("compaction-retries-once")
+async def test_a_failure_that_may_pass_is_asked_again_and_emitted() -> None:
+    answer, emitted = await asked(FAILED, GOOD)
 
     assert answer == GOOD.answer
-    assert told == [
+    assert emitted == [
         SummarizationRetryScheduled(
             attempt=1, max_attempts=3, delay_ms=2000, error_message="503: overloaded"
         ),
@@ -71,13 +71,13 @@ async def test_a_failure_that_may_pass_is_asked_again_and_told() -> None:
 
 
 async def test_the_last_failure_is_given_when_nothing_helps() -> None:
-    answer, told = await asked(FAILED, FAILED, settings=RetrySettings(max_retries=1))
+    answer, emitted = await asked(FAILED, FAILED, settings=RetrySettings(max_retries=1))
 
     assert answer == FAILED.answer
-    assert told[-1] == SummarizationRetryFinished()
+    assert emitted[-1] == SummarizationRetryFinished()
 
 
-async def test_a_wait_that_is_cancelled_is_told_to_be_over() -> None:
-    _, told = await asked(FAILED, cancel=True)
+async def test_a_wait_that_is_cancelled_emits_its_end() -> None:
+    _, emitted = await asked(FAILED, cancel=True)
 
-    assert told[-1] == SummarizationRetryFinished()
+    assert emitted[-1] == SummarizationRetryFinished()

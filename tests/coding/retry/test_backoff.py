@@ -42,8 +42,8 @@ def test_the_servers_word_counts_when_it_is_longer(hint: float, wait: int) -> No
     assert delay_ms(1, failure, RetrySettings()) == wait
 
 
-@pytest.mark.trap(14)
-def test_nobody_waits_longer_than_the_maximum() -> None:
+@pytest.mark.behaviour("one-retry-budget")
+def test_no_delay_is_longer_than_the_maximum() -> None:
     settings = RetrySettings(max_retries=9, max_agent_delay_ms=10_000)
     later = RateLimited("429: come back tomorrow", status=429, retry_after=86_400)
 

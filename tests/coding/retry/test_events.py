@@ -8,12 +8,12 @@ from pi.coding.retry import AutoRetryEnd, SummarizationRetryAttemptStart
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    told = [
+    emitted = [
         AutoRetryEnd(success=True, attempt=1),
         SummarizationRetryAttemptStart(source="branchSummary"),
     ]
 
-    assert [msgspec.json.encode(event) for event in told] == [
+    assert [msgspec.json.encode(event) for event in emitted] == [
         b'{"type":"auto_retry_end","success":true,"attempt":1}',
         b'{"type":"summarization_retry_attempt_start","source":"branchSummary"}',
     ]

@@ -1,4 +1,4 @@
-"""An agent with the retry policy, told what happens in the order of the recorded protocol."""
+"""An agent with the retry policy emits events in the order of the recorded protocol."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 @dataclass
 class Stage:
-    """An agent, its clock, and everything that was told."""
+    """An agent, its clock, and everything that was emitted."""
 
     agent: Agent
     policy: RetryPolicy
     clock: FakeClock
-    told: list[Any] = field(default_factory=list)
+    emitted: list[Any] = field(default_factory=list)
     left_out: list[AssistantMessage] = field(default_factory=list)
 
     @property
     def retries(self) -> list[Any]:
-        return [event for event in self.told if isinstance(event, AutoRetryStart | AutoRetryEnd)]
+        return [event for event in self.emitted if isinstance(event, AutoRetryStart | AutoRetryEnd)]
 
     @property
     def order(self) -> list[str]:
-        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        names = [msgspec.to_builtins(event)["type"] for event in self.emitted]
         return [name for name in names if name not in ("message_update", "message_start")]
 
 
@@ -45,22 +45,22 @@ def stage(
     *steps: Step, settings: RetrySettings | None = None, before: Policy | None = None
 ) -> Stage:
     clock = FakeClock()
-    told: list[Any] = []
+    emitted: list[Any] = []
     left_out: list[AssistantMessage] = []
 
-    async def tell(event: Any) -> None:
-        told.append(event)
+    async def emit(event: Any) -> None:
+        emitted.append(event)
 
     async def leave_out(answer: AssistantMessage) -> None:
         left_out.append(answer)
 
     policy = RetryPolicy(
-        lambda: settings or RetrySettings(), tell=tell, leave_out=leave_out, clock=clock
+        lambda: settings or RetrySettings(), emit=emit, leave_out=leave_out, clock=clock
     )
     policies = [policy] if before is None else [before, policy]
     agent = Agent(ScriptedStream(*steps), model=FAUX_MODEL, policies=policies, clock=clock)
-    agent.subscribe(told.append)
-    return Stage(agent, policy, clock, told, left_out)
+    agent.subscribe(emitted.append)
+    return Stage(agent, policy, clock, emitted, left_out)
 
 
 async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
@@ -94,7 +94,7 @@ async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
     assert [answer.error_message for answer in it.left_out] == ["503: overloaded"]
 
 
-async def test_the_last_failure_is_told_when_no_attempt_is_left() -> None:
+async def test_the_last_failure_is_emitted_when_no_attempt_is_left() -> None:
     it = stage(DOWN, DOWN, settings=RetrySettings(max_retries=1))
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(10)
@@ -103,7 +103,7 @@ async def test_the_last_failure_is_told_when_no_attempt_is_left() -> None:
     assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="503: overloaded")
 
 
-@pytest.mark.trap(16)
+@pytest.mark.behaviour("retry-countdown-is-live")
 async def test_the_counter_restarts_after_a_good_answer() -> None:
     it = stage(DOWN, says("one"), DOWN, says("two"))
     for prompt in ("a", "b"):
@@ -115,7 +115,7 @@ async def test_the_counter_restarts_after_a_good_answer() -> None:
     assert starts == [1, 1]
 
 
-@pytest.mark.trap(14)
+@pytest.mark.behaviour("one-retry-budget")
 async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
     it = stage(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
@@ -128,7 +128,7 @@ async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
     assert not it.policy.waiting
 
 
-@pytest.mark.trap(86)
+@pytest.mark.behaviour("failed-retry-ends-retrying")
 async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
     it = stage(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
@@ -148,7 +148,7 @@ async def test_a_failure_that_cannot_pass_is_left_alone() -> None:
     assert it.retries == []
 
 
-async def test_what_somebody_has_claimed_is_left_to_them() -> None:
+async def test_a_claimed_boundary_is_left_alone() -> None:
     class OtherModel(Policy):
         async def at_boundary(self, at: Boundary) -> Next:
             if at.kind == "turn" and isinstance(at.error, ProviderError):

@@ -20,7 +20,7 @@ from tests.files import put
 
 
 class Program:
-    """Its folders below ``tmp_path``, and ``reports``: what it was told."""
+    """Its folders below ``tmp_path``, and ``reports``: the reported messages."""
 
     def __init__(self, tmp_path: Path, *steps: Step) -> None:
         self.cwd, self.agent_dir = tmp_path / "project", tmp_path / "agent"
@@ -51,9 +51,9 @@ class Program:
     def prompt_of(self, number: int = -1) -> str:
         """The system prompt of a request, as one text."""
         messages = self.provider.requests[number].messages
-        told = [message for message in messages if isinstance(message, SystemMessage)]
+        reported = [message for message in messages if isinstance(message, SystemMessage)]
         return "\n\n".join(
-            text for message in told for text in (message.sections or {}).values() if text
+            text for message in reported for text in (message.sections or {}).values() if text
         )
 
     def project(self) -> None:

@@ -17,11 +17,11 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import LastResort, OpenLog, Parts, SessionOptions
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import LastResort, OpenLog, SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.opening import new_session
-from pi.coding.trust import AskPerson
+from pi.coding.trust import AskTrust
 from pi.testing import FakeClock, ScriptedProvider
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -40,8 +40,8 @@ class Stage:
         self.bus = Bus()
         self.provider = ScriptedProvider(*steps)
         self.reports: list[str] = []
-        self.told: list[Any] = []
-        self.host = Host(
+        self.events: list[Any] = []
+        self.host = Machine(
             environ={**environ, "HOME": str(self.home)},
             home=self.home,
             agent_dir=self.agent_dir,
@@ -69,11 +69,11 @@ class Stage:
         open_log: OpenLog = new_session,
         cwd: Path | None = None,
         last_resort: LastResort | None = None,
-        ask_trust: AskPerson | None = None,
+        ask_trust: AskTrust | None = None,
         **options: Any,
     ) -> AgentSession:
         """A session, ready to be prompted."""
-        parts = Parts(
+        parts = SessionOverrides(
             registry=self.registry,
             open_log=open_log,
             persistent=persistent,
@@ -81,11 +81,11 @@ class Stage:
             last_resort=last_resort,
             ask_trust=ask_trust,
         )
-        wanted = SessionOptions(model=model, **options)
-        built = await assemble(cwd or self.cwd, self.host, wanted, parts)
+        session_options = SessionOptions(model=model, **options)
+        built = await assemble(cwd or self.cwd, self.host, session_options, parts)
         if built.note:
             self.reports.append(built.note)
-        built.session.subscribe(self.told.append)
+        built.session.subscribe(self.events.append)
         return built.session
 
     def write(self, name: str, text: str) -> Path:
@@ -96,15 +96,15 @@ class Stage:
         return path
 
     def seen(self, session: AgentSession, kind: type[Any]) -> asyncio.Event:
-        """Set when the session tells something of that kind."""
+        """Set when the session emits an event of that kind."""
         happened = asyncio.Event()
         session.subscribe(lambda event: happened.set() if isinstance(event, kind) else None)
         return happened
 
     @property
     def order(self) -> list[str]:
-        """The names of what was told, without deltas."""
-        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        """The types of the emitted events, without deltas."""
+        names = [msgspec.to_builtins(event)["type"] for event in self.events]
         return [name for name in names if name != "message_update"]
 
 

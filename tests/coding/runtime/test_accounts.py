@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import Notice, Prompt
+from pi.ai.auth.login import LoginPrompt, Notice
 from pi.ai.auth.storage import AuthStorage
 from pi.base.errors import PiError
 from tests.coding.runtime.stage import Stage
@@ -18,13 +18,13 @@ class Person:
 
     def __init__(self, answer: str) -> None:
         self._answer = answer
-        self.told: list[Notice] = []
+        self.reported: list[Notice] = []
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         return self._answer
 
     def notify(self, notice: Notice) -> None:
-        self.told.append(notice)
+        self.reported.append(notice)
 
 
 async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
     await session.close()
 
 
-@pytest.mark.trap(68)
-async def test_a_login_made_elsewhere_is_seen(tmp_path: Path) -> None:
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
+async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     other = AuthStorage(stage.agent_dir / "auth.json")
@@ -62,5 +62,5 @@ async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None
     session = await stage.open()
     with pytest.raises(PiError) as problem:
         await session.accounts.log_in("antropic", Person(""))
-    assert problem.value.explain() == 'There is no provider "antropic". Did you mean anthropic?'
+    assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
     await session.close()

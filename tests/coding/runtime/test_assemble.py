@@ -1,4 +1,4 @@
-"""From a folder and a few wishes to a session that answers."""
+"""From a folder and a few filter to a session that answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
     assert prompt.prompt == ""
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"), says("two"))
     session = await stage.open()
@@ -45,7 +45,7 @@ async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path
     await session.close()
     before = file.read_bytes()
 
-    again = await stage.open(model=None, open_log=lambda shelf: open_session(file, shelf))
+    again = await stage.open(model=None, open_log=lambda location: open_session(file, location))
     assert file.read_bytes() == before
     assert again.models.current is not None
     assert again.models.current.id == "faux"
@@ -68,14 +68,14 @@ async def test_the_bash_tool_knows_the_session(tmp_path: Path) -> None:
     command = "echo $PI_SESSION_ID $PI_PROVIDER $PI_MODEL $PI_REASONING_LEVEL $PI_SESSION_FILE"
     stage = Stage(tmp_path, calls("bash", command=command), says("ok"))
     session = await stage.open(thinking="low")
-    await session.prompts.prompt("tell")
+    await session.prompts.prompt("print")
 
-    told = str(session.facts.messages()[-2])
-    assert f"{session.facts.header.id} faux faux low {session.facts.file}" in told
+    reported = str(session.facts.messages()[-2])
+    assert f"{session.facts.header.id} faux faux low {session.facts.file}" in reported
     await session.close()
 
 
-async def test_without_anybody_to_ask_a_prompt_is_refused_with_a_way_out(tmp_path: Path) -> None:
+async def test_without_a_model_a_prompt_is_refused_with_a_hint(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)

@@ -1,4 +1,4 @@
-"""A provider's cache is read again while somebody takes their time, if that pays."""
+"""The provider's cache is refreshed during pauses, if that pays off."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_co
         assert [request.messages[:2] for request in again] == [first.messages[:2]] * 2
         assert kinds(play.session)[-3:] == ["assistant", "usage", "usage"]
         assert len(provider.requests) == 4
-        assert play.stage.clock.sleeping == 0  # nobody waits any more
+        assert play.stage.clock.sleeping == 0  # the timer has stopped
 
 
-async def test_at_rest_it_is_only_done_when_the_person_wants_it_and_not_for_ever(
+async def test_an_idle_cache_is_refreshed_only_if_enabled_and_not_for_ever(
     tmp_path: Path,
 ) -> None:
     settings = {"cacheWarming": "idle"}
@@ -86,7 +86,7 @@ async def test_at_rest_it_is_only_done_when_the_person_wants_it_and_not_for_ever
 
 
 @pytest.mark.parametrize("settings", [{}, {"cacheWarming": "off"}])
-async def test_otherwise_nobody_waits(tmp_path: Path, settings: dict[str, str]) -> None:
+async def test_otherwise_nothing_is_delayed(tmp_path: Path, settings: dict[str, str]) -> None:
     async with playing(tmp_path, settings=settings) as play:
         await prompt(play, big(says("hi")))
 

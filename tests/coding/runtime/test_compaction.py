@@ -1,4 +1,4 @@
-"""Compaction as the person asks for it."""
+"""Manual compaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_an
     await session.close()
 
 
-async def test_nothing_to_compact_is_told_and_raised(tmp_path: Path) -> None:
+async def test_nothing_to_compact_is_reported_and_raised(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     with pytest.raises(CompactionFailed, match="Nothing to compact"):
@@ -55,7 +55,7 @@ async def test_whether_it_happens_by_itself_is_said_for_the_session(tmp_path: Pa
     await session.close()
 
 
-@pytest.mark.trap(236)
+@pytest.mark.behaviour("typed-meanwhile-is-delivered")
 async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("answered"))
     session = await stage.open()
@@ -68,7 +68,7 @@ async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path)
     await session.close()
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
     stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
@@ -82,7 +82,7 @@ async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Pat
             said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
 
     session.subscribe(speak)
-    stage.told.clear()
+    stage.events.clear()
     await session.compaction.compact()
     await asyncio.gather(*said)
 
@@ -130,7 +130,7 @@ def extension(pi):
 """
 
 
-async def test_a_strategy_that_nobody_has_is_reported_once(tmp_path: Path) -> None:
+async def test_an_unknown_strategy_is_reported_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/settings.json", '{"compaction": {"strategy": "shaek"}}')
     session = await stage.open()

@@ -1,4 +1,4 @@
-"""What the model is told in nobody's name."""
+"""Custom messages sent through the SDK."""
 
 from __future__ import annotations
 

@@ -102,19 +102,19 @@ def test_a_closed_file_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / ".env"
     path.write_text("A=1")
     path.chmod(0)
-    told: list[str] = []
+    reported: list[str] = []
 
-    assert read_dotenv(path, told.append) == {}
-    assert told[0].startswith(f"Warning: {path} was not read: ")
+    assert read_dotenv(path, reported.append) == {}
+    assert reported[0].startswith(f"Warning: {path} was not read: ")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
 def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".env")
-    told: list[str] = []
+    reported: list[str] = []
 
-    assert read_dotenv(tmp_path / ".env", told.append) == {}
-    assert "it is a device or a pipe, not a regular file" in told[0]
+    assert read_dotenv(tmp_path / ".env", reported.append) == {}
+    assert "it is a device or a pipe, not a regular file" in reported[0]
 
 
 def test_a_folder_of_that_name_is_an_environment_of_python(tmp_path: Path) -> None:

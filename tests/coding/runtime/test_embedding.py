@@ -23,7 +23,7 @@ from pi.coding.runtime.embedding import (
 )
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.extension import CommandContext, ExtensionAPI
 from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add
@@ -87,7 +87,7 @@ async def _nothing(args: str, ctx: CommandContext) -> None:
     """A command that does nothing."""
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_a_custom_agent_directory_moves_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +133,7 @@ async def test_a_relative_or_missing_directory_is_dealt_with(
 # What is given ------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_explicit_empty_lists_mean_none(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"))
     program.project()
@@ -152,17 +152,17 @@ async def test_explicit_empty_lists_mean_none(tmp_path: Path) -> None:
 async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.project()
-    elsewhere = tmp_path / "elsewhere"
-    put(elsewhere / "sing/SKILL.md", "---\ndescription: how to sing\n---\nLa.")
-    put(elsewhere / "bye.md", "Say goodbye.")
-    put(elsewhere / "RULES.md", "Be exact.")
+    outside = tmp_path / "outside"
+    put(outside / "sing/SKILL.md", "---\ndescription: how to sing\n---\nLa.")
+    put(outside / "bye.md", "Say goodbye.")
+    put(outside / "RULES.md", "Be exact.")
     cook = Skill(name="cook", description="how to cook", location="/cook.md", content="Boil.")
     session = await program.session(
-        skills=[cook, elsewhere / "sing"],
-        context_files=[ContextFile(path="/notes", content="Be brief."), elsewhere / "RULES.md"],
+        skills=[cook, outside / "sing"],
+        context_files=[ContextFile(path="/notes", content="Be brief."), outside / "RULES.md"],
         prompt_templates=[
             PromptTemplate(name="hi", description="greets", content="Hi, $1!"),
-            elsewhere / "bye.md",
+            outside / "bye.md",
         ],
     )
     await session.dispose()
@@ -182,7 +182,7 @@ async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"), says("ok"))
     program.project()
@@ -232,8 +232,8 @@ async def test_a_model_may_be_one_that_no_list_has(tmp_path: Path) -> None:
     asked = [(call.model.id, call.options.reasoning) for call in program.provider.requests]
 
     assert asked == [("my-own", "low"), ("faux", "high")]
-    with pytest.raises(UnknownModel, match='"nobody" not found'):
-        await program.session(model="nobody")
+    with pytest.raises(UnknownModel, match='"unknown" not found'):
+        await program.session(model="unknown")
 
 
 async def test_settings_that_are_given_are_all_settings(tmp_path: Path) -> None:
@@ -277,8 +277,8 @@ async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.project()
 
-    async def ask(cwd: Path) -> Choice | None:
-        return Choice(trusted=cwd == program.cwd, directory=cwd)
+    async def ask(cwd: Path) -> TrustChoice | None:
+        return TrustChoice(trusted=cwd == program.cwd, directory=cwd)
 
     trusted = await program.session(trust=ask)
     await trusted.dispose()
@@ -342,7 +342,7 @@ async def test_lists_and_dotted_names_of_settings_in_memory_count(tmp_path: Path
         assert session.state.auto_compaction_enabled is False
 
 
-async def test_a_model_that_is_gone_is_told(tmp_path: Path) -> None:
+async def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"))
     first = await program.session(model=replace(FAUX_MODEL, id="old"))
     await first.prompt("hi")
@@ -406,9 +406,9 @@ async def test_sessions_of_one_process_share_nothing(tmp_path: Path) -> None:
         return answer.text, str(session.messages)
 
     names = ["ada", "bob", "cleo"]
-    told = await asyncio.gather(*map(one, names))
+    reported = await asyncio.gather(*map(one, names))
 
-    for name, (answer, messages) in zip(names, told, strict=True):
+    for name, (answer, messages) in zip(names, reported, strict=True):
         assert answer == name
         assert f"/{name}/project" in messages
         assert not any(f"/{other}/" in messages for other in names if other != name)

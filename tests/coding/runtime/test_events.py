@@ -16,23 +16,27 @@ from pi.coding.extension_host.events.session import (
 
 
 def test_public_events_have_the_recorded_names() -> None:
-    told = [ThinkingLevelChanged(level="low"), SessionInfoChanged(name="n"), SessionInfoChanged()]
+    reported = [
+        ThinkingLevelChanged(level="low"),
+        SessionInfoChanged(name="n"),
+        SessionInfoChanged(),
+    ]
 
-    assert [msgspec.json.encode(event).decode() for event in told] == [
+    assert [msgspec.json.encode(event).decode() for event in reported] == [
         '{"type":"thinking_level_changed","level":"low"}',
         '{"type":"session_info_changed","name":"n"}',
         '{"type":"session_info_changed"}',
     ]
 
 
-def test_changes_of_the_input_add_up_until_somebody_takes_it() -> None:
-    given = Input(text="a").answered(InputAnswer(action="transform", text="b"))
-    assert given.answered(InputAnswer(action="continue")) == given == Input(text="b")
-    assert given.answered(InputAnswer(action="handled")).settled
+def test_input_changes_add_up_until_a_handler_handles_it() -> None:
+    given = Input(text="a").with_answer(InputAnswer(action="transform", text="b"))
+    assert given.with_answer(InputAnswer(action="continue")) == given == Input(text="b")
+    assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_a_cancellation_settles_the_question() -> None:
     cancel = SwitchDecision(cancel=True)
-    assert BeforeSwitch(reason="new").answered(cancel).settled
-    assert BeforeFork(entry_id="a", position="at").answered(cancel).settled
-    assert not BeforeSwitch(reason="new").answered(SwitchDecision()).settled
+    assert BeforeSwitch(reason="new").with_answer(cancel).is_settled
+    assert BeforeFork(entry_id="a", position="at").with_answer(cancel).is_settled
+    assert not BeforeSwitch(reason="new").with_answer(SwitchDecision()).is_settled

@@ -1,4 +1,4 @@
-"""The bash tool says more only when the person wants that."""
+"""The extended bash tool is opt-in."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from pi.ai.messages import Text, ToolResultMessage
 from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
-PATIENCE = 60.0
+RETURN_PROBABILITY = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
@@ -43,13 +43,13 @@ async def test_variables_of_the_session_reach_its_commands(tmp_path: Path) -> No
     stage.write(".pi/agent/settings.json", EXTENDED)
     session = await stage.open()
     await session.prompts.prompt("go")
-    told = str(session.facts.messages()[-2])
+    reported = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "faux true y" in told
+    assert "faux true y" in reported
 
 
-async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
+async def test_a_long_command_becomes_a_job_if_enabled(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path, calls("bash", command="sleep 600"), says("ok"))
@@ -59,12 +59,12 @@ async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
         ' "async": {"enabled": true}}',
     )
     session = await stage.open()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(RETURN_PROBABILITY):
         await session.prompts.prompt("go")
-    told = str(session.facts.messages()[-2])
+    reported = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "The command runs on as job bash-1. You will be told when it ends." in told
+    assert "The command runs on as job bash-1. You will be told when it ends." in reported
 
 
 @pytest.mark.parametrize(
@@ -78,20 +78,20 @@ async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals are those of POSIX")
-async def test_a_command_gets_a_terminal_where_somebody_looks_on_and_nobody_forbids_it(
+async def test_a_command_gets_a_terminal_in_tui_mode_unless_disabled(
     tmp_path: Path, mode: Mode, no_pty: str, kind: str
 ) -> None:
     command = "test -t 1 && echo terminal || echo pipe"
     environ = {**ENVIRON, "PI_NO_PTY": no_pty}
     stage = Stage(tmp_path, calls("bash", command=command, pty=True), says("ok"), environ=environ)
     stage.write(".pi/agent/settings.json", EXTENDED)
-    parts = Parts(registry=stage.registry, bus=stage.bus, mode=mode)
+    parts = SessionOverrides(registry=stage.registry, bus=stage.bus, mode=mode)
     built = await assemble(stage.cwd, stage.host, SessionOptions(model="faux/faux"), parts)
     await built.session.prompts.prompt("go")
-    [told] = [m for m in built.session.facts.messages() if isinstance(m, ToolResultMessage)]
+    [reported] = [m for m in built.session.facts.messages() if isinstance(m, ToolResultMessage)]
     await built.session.close()
 
-    assert told.content == (Text(text=f"{kind}\n"),)
+    assert reported.content == (Text(text=f"{kind}\n"),)
 
 
 async def test_rules_of_the_settings_take_the_place_of_those_that_are_built_in(
@@ -104,14 +104,14 @@ async def test_rules_of_the_settings_take_the_place_of_those_that_are_built_in(
     stage.write(".pi/agent/settings.json", json.dumps(settings))
     session = await stage.open()
     await session.prompts.prompt("go")
-    told = [str(m) for m in session.facts.messages() if isinstance(m, ToolResultMessage)]
+    reported = [str(m) for m in session.facts.messages() if isinstance(m, ToolResultMessage)]
     await session.close()
 
-    assert "Blocked: Read the Makefile." in told[0]
-    assert "Blocked" not in told[1]
+    assert "Blocked: Read the Makefile." in reported[0]
+    assert "Blocked" not in reported[1]
 
 
-async def test_models_may_be_kept_from_commands_but_not_the_person(tmp_path: Path) -> None:
+async def test_commands_can_be_disabled_for_models_but_not_for_the_user(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/settings.json", '{"bash": {"enabled": false}}')
     session = await stage.open()

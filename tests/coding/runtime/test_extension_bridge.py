@@ -57,7 +57,7 @@ async def test_another_session_may_be_prevented(tmp_path: Path) -> None:
     assert asked == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
 
 
-async def test_commands_of_the_person_are_run_or_forbidden_by_an_extension(
+async def test_user_commands_are_run_or_forbidden_by_an_extension(
     tmp_path: Path,
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
@@ -97,7 +97,7 @@ async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
     assert reasons == ["startup", "reload"]
 
 
-async def test_a_command_of_the_person_may_be_run_somewhere_else(tmp_path: Path) -> None:
+async def test_an_extension_may_run_a_user_command_remotely(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def remote(pi: ExtensionAPI) -> None:
@@ -113,7 +113,7 @@ async def test_a_command_of_the_person_may_be_run_somewhere_else(tmp_path: Path)
     assert (result, seen) == (BashResult(output="ls in project", exit_code=0), ["far"])
 
 
-async def test_tokens_are_heard_only_while_somebody_wants_them(tmp_path: Path) -> None:
+async def test_tokens_are_subscribed_only_while_an_extension_uses_them(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     seen: list[Any] = []
 

@@ -42,14 +42,14 @@ def extension(pi):
 """
 
 
-async def test_one_that_waits_for_a_command_sleeps_until_somebody_types_it(tmp_path: Path) -> None:
+async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("ok"))
     stage.write(".pi/agent/extensions/nap.py", SLEEPING)
     session = await stage.open()
     try:
         await session.start()
         await session.prompt("hi")
-        assert not stage.bus.heard(BeforeRun)
+        assert not stage.bus.has_subscribers(BeforeRun)
 
         await session.prompt("/nap now")
 
@@ -82,7 +82,7 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
     await first.close()
     assert file is not None
 
-    session = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    session = await stage.open(open_log=lambda location: open_session(file, location))
     try:
         await session.start()
         assert heard(session) == ["nap now", "startup"]
@@ -101,12 +101,12 @@ async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_t
 
     async with playing(tmp_path, extension) as play:
         extensions = play.session.extensions
-        told = [extensions.theme_paths]
+        reported = [extensions.theme_paths]
         known.clear()
         await extensions.reload()
-        told.append(extensions.theme_paths)
+        reported.append(extensions.theme_paths)
 
-    assert told == [(play.stage.cwd / "themes/mine.json",), ()]
+    assert reported == [(play.stage.cwd / "themes/mine.json",), ()]
 
 
 async def test_nothing_is_loaded_for_extensions_that_sleep_before_one_is_called(

@@ -28,7 +28,7 @@ async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
 ) -> None:
     stage = Stage(tmp_path, says("ok"))
     session = await stage.open()
-    leaving = asyncio.ensure_future(session.extensions.shutdown_wanted())
+    leaving = asyncio.ensure_future(session.extensions.wait_for_shutdown())
     try:
         await session.start()
         assert (session.extensions.infos(), session.extensions.find("/bye")) == ((), None)

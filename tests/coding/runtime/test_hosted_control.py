@@ -26,15 +26,15 @@ async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
         assert len(seen) == 1
 
 
-async def test_whoever_wants_the_program_to_end_waits_for_rest(tmp_path: Path) -> None:
+async def test_a_requested_shutdown_waits_until_idle(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         control = play.host.session.control
         control.shutdown()
         async with asyncio.timeout(30):
-            await play.session.extensions.shutdown_wanted()
+            await play.session.extensions.wait_for_shutdown()
 
 
-async def test_a_nested_session_answers_and_is_closed_by_whoever_opened_it(tmp_path: Path) -> None:
+async def test_a_nested_session_answers_and_is_closed_by_its_opener(tmp_path: Path) -> None:
     async with playing(tmp_path, steps=(says("four"),)) as play:
         nested = await play.host.session.control.open_nested(SubSession(prompt=""))
         answer = await nested.prompt("2 + 2?")

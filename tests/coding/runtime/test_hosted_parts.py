@@ -42,7 +42,7 @@ async def test_where_nothing_needs_trust_that_is_so_until_something_does(tmp_pat
 async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         tools = play.host.session.tools
-        tools.choose(["read"])
+        tools.select(["read"])
 
         assert tools.active() == ("read",)
         assert {"read", "bash"} <= {tool.name for tool in tools.all()}

@@ -53,20 +53,20 @@ async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path
         assert tuple(after.messages)[:-1] == asked[0].messages
 
 
-async def test_events_are_told_apart_from_the_run_that_they_come_from(tmp_path: Path) -> None:
+async def test_events_are_emitted_outside_of_the_run_that_causes_them(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         events = play.host.session.events
         heard: asyncio.Queue[Any] = asyncio.Queue()
         events.subscribe(heard.put_nowait)
-        events.tell_soon(ExtensionEvent(name="x"))
+        events.emit_soon(ExtensionEvent(name="x"))
         async with asyncio.timeout(30):
             assert await heard.get() == ExtensionEvent(name="x")
 
 
-async def test_what_was_to_be_told_soon_is_told_although_the_session_ends(tmp_path: Path) -> None:
+async def test_pending_events_are_emitted_when_the_session_ends(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         events = play.host.session.events
         heard: list[Any] = []
         events.subscribe(heard.append)
-        events.tell_soon(ExtensionEvent(name="x"))
+        events.emit_soon(ExtensionEvent(name="x"))
     assert heard == [ExtensionEvent(name="x")]

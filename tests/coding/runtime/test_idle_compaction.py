@@ -14,7 +14,7 @@ SETTINGS = (
 )
 
 
-async def test_it_happens_after_a_while_and_not_when_the_person_goes_on(tmp_path: Path) -> None:
+async def test_it_compacts_after_a_delay_unless_the_user_continues(tmp_path: Path) -> None:
     steps = [says("a"), says("b"), says("Notes."), says("Notes."), says("Notes.")]
     stage = Stage(tmp_path, *steps)
     stage.write(".pi/agent/settings.json", SETTINGS)
@@ -26,12 +26,12 @@ async def test_it_happens_after_a_while_and_not_when_the_person_goes_on(tmp_path
     assert "compaction_start" not in stage.order
     await stage.clock.advance(1)
 
-    ends = [event for event in stage.told if isinstance(event, CompactionEnd)]
+    ends = [event for event in stage.events if isinstance(event, CompactionEnd)]
     assert [end.reason for end in ends] == ["idle"]
     await session.close()
 
 
-async def test_nothing_waits_when_it_is_not_wanted(tmp_path: Path) -> None:
+async def test_no_timer_runs_if_disabled(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("hi")

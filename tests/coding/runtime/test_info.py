@@ -34,7 +34,7 @@ async def test_the_state_has_the_names_of_the_protocol(tmp_path: Path) -> None:
     assert (state["thinkingLevel"], state["messageCount"]) == ("low", 0)
 
 
-@pytest.mark.trap(254)
+@pytest.mark.behaviour("stream-events-are-complete")
 async def test_stats_count_messages_calls_tokens_and_the_window(tmp_path: Path) -> None:
     stage = Stage(tmp_path, calls("bash", command="true"), says("ok"))
     session = await stage.open()
@@ -68,8 +68,8 @@ async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path
     await session.close()
 
 
-@pytest.mark.trap(221)
-async def test_names_and_labels_are_cleaned_and_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("session-names-are-clean")
+async def test_names_and_labels_are_cleaned_and_emitted(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.facts.rename("  my\nname\x1b[31m  ")

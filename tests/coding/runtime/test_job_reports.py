@@ -1,4 +1,4 @@
-"""The model is told of commands that ran on."""
+"""The model is emitted of commands that ran on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pi.coding.session.entries import CustomMessage
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
-PATIENCE = 60.0
+RETURN_PROBABILITY = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
-async def test_the_model_is_told_of_a_job_that_ends_while_it_works(tmp_path: Path) -> None:
+async def test_a_job_that_ends_during_a_run_is_reported_to_the_model(tmp_path: Path) -> None:
     go, ended = tmp_path / "go", tmp_path / "ended"
     stage = Stage(
         tmp_path,
@@ -29,7 +29,7 @@ async def test_the_model_is_told_of_a_job_that_ends_while_it_works(tmp_path: Pat
     session = await stage.open()
     # The second command ends when the model's queue has the report.
     session.subscribe(lambda event: ended.touch() if isinstance(event, QueueUpdate) else None)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(RETURN_PROBABILITY):
         await session.prompts.prompt("go")
     [report] = [m for m in session.facts.messages() if isinstance(m, CustomMessage)]
     await session.close()
@@ -42,16 +42,16 @@ async def test_the_model_is_told_of_a_job_that_ends_while_it_works(tmp_path: Pat
 
 
 async def test_at_rest_the_end_of_a_job_waits_in_the_conversation(tmp_path: Path) -> None:
-    go, told = tmp_path / "go", asyncio.Event()
+    go, emitted = tmp_path / "go", asyncio.Event()
     command = f"until [ -e {go} ]; do sleep 0.02; done; exit 3"
     stage = Stage(tmp_path, calls("bash", **{"command": command, "async": True}), says("ok"))
     stage.write(".pi/agent/settings.json", EXTENDED)
     session = await stage.open()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(RETURN_PROBABILITY):
         await session.prompts.prompt("go")
-        session.subscribe(lambda event: told.set() if isinstance(event, MessageEnd) else None)
+        session.subscribe(lambda event: emitted.set() if isinstance(event, MessageEnd) else None)
         go.touch()
-        await told.wait()
+        await emitted.wait()
     last = session.facts.messages()[-1]
     await session.close()
 
@@ -60,7 +60,7 @@ async def test_at_rest_the_end_of_a_job_waits_in_the_conversation(tmp_path: Path
     assert last.details == {"jobId": "bash-1", "state": "failed"}
 
 
-async def test_a_job_that_ends_with_its_session_is_told_to_nobody(tmp_path: Path) -> None:
+async def test_a_job_that_ends_with_its_session_is_not_reported(tmp_path: Path) -> None:
     stage = Stage(tmp_path, calls("bash", **{"command": "sleep 600", "async": True}), says("ok"))
     stage.write(".pi/agent/settings.json", EXTENDED)
     session = await stage.open()

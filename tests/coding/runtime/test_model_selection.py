@@ -21,7 +21,7 @@ OLLAMA = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
 
 
 def beside_ollama(tmp_path: Path, url: str) -> Stage:
-    """Nobody has a key, and an Ollama server runs."""
+    """No provider has a key, and an Ollama server runs."""
     stage = Stage(tmp_path, environ={**ENVIRON, **NOWHERE, "OLLAMA_HOST": url})
     stage.registry.models.unregister("faux")
     return stage
@@ -32,8 +32,8 @@ async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
     stage.registry.models.register(Pair())
     session = await stage.open(thinking="high")
     selected: list[ModelSelected] = []
-    stage.bus.on(ModelSelected, selected.append)
-    await session.models.choose("faux", "plain")
+    stage.bus.subscribe(ModelSelected, selected.append)
+    await session.models.select_id("faux", "plain")
 
     assert session.models.thinking_level == "off"
     assert kinds(session)[-2:] == ["model_change", "thinking_level_change"]
@@ -50,31 +50,31 @@ async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_
     session = await stage.open(thinking="high")
     session.settings.override({"defaultThinkingLevel": "low"})
 
-    await session.models.choose("faux", "plain")
-    await session.models.choose("faux", "faux")
+    await session.models.select_id("faux", "plain")
+    await session.models.select_id("faux", "faux")
 
     assert session.models.thinking_level == "low"
     await session.close()
 
 
-@pytest.mark.trap(286)
+@pytest.mark.behaviour("session-model-is-not-global")
 async def test_choosing_a_model_changes_no_setting(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())
     session = await stage.open()
-    await session.models.choose("faux", "plain")
-    await session.models.think("low")
+    await session.models.select_id("faux", "plain")
+    await session.models.set_thinking_level("low")
     await session.close()
 
     assert not (stage.agent_dir / "settings.json").exists()
     assert isinstance(session.settings, Settings)
 
 
-async def test_a_model_that_nobody_has_is_refused(tmp_path: Path) -> None:
+async def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     with pytest.raises(PiError, match="Model not found: x/y"):
-        await session.models.choose("x", "y")
+        await session.models.select_id("x", "y")
     await session.close()
 
 
@@ -95,13 +95,13 @@ async def test_levels_are_cycled_and_nonsense_means_off(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open(thinking="high")
     levels = session.models.levels()
-    await session.models.think("bogus")
+    await session.models.set_thinking_level("bogus")
     assert session.models.thinking_level == "off"
     assert await session.models.cycle_thinking() == levels[1]
     await session.close()
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())
@@ -116,10 +116,10 @@ async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())
     session = await stage.open()
-    session.models.limit_to(["faux/plain", "faux/faux"])
+    session.models.set_scope(["faux/plain", "faux/faux"])
 
     assert [choice.model.id for choice in session.models.scope] == ["plain", "faux"]
-    session.models.limit_to([])
+    session.models.set_scope([])
     assert session.models.scope == ()
     await session.close()
 
@@ -139,11 +139,11 @@ async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_pa
         stage = beside_ollama(tmp_path, server.url)
         session = await stage.open(model=None)
         before = session.models.current, server.asked[:]
-        chosen = await session.models.choose("ollama", "qwen3:8b")
+        chosen = await session.models.select_id("ollama", "qwen3:8b")
         await session.close()
         await stage.registry.models.close()
 
-    assert before == (None, [])  # no start waits for servers that nobody named
+    assert before == (None, [])  # the start does not wait for servers that were not selected
     assert (chosen.provider, session.models.current) == ("ollama", chosen)
 
 
@@ -157,7 +157,7 @@ async def test_discovered_models_are_offered_and_available_once_they_were_chosen
         offered = {model.id for model in session.models.offered() if model.provider == "ollama"}
         before = {model.provider for model in session.models.available()}
         (found,) = session.models.found()
-        await session.models.pick("ollama/qwen3:8b")
+        await session.models.select("ollama/qwen3:8b")
         after = [model.id for model in session.models.available()]
         await session.close()
         await stage.registry.models.close()
@@ -182,17 +182,17 @@ async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path:
     assert session.models.current.id == "qwen3:8b"
 
 
-async def test_where_nobody_has_a_key_a_local_server_that_was_chosen_answers_the_first_prompt(
+async def test_without_any_key_an_approved_local_server_answers_the_first_prompt(
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
         stage = beside_ollama(tmp_path, server.url)
         session = await stage.open(model=None)
-        await session.models.find_somebody()
+        await session.models.select_fallback_model()
         passed_over = session.models.current is None
         (model,) = stage.registry.models.get_models("ollama")
         await stage.registry.choose_server(model)
-        await session.models.find_somebody()
+        await session.models.select_fallback_model()
         await session.close()
         await stage.registry.models.close()
 
@@ -215,7 +215,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
 
         stage.registry.models.unregister("faux")
         session = await stage.open(model=None, last_resort=last_resort, **options)
-        await session.models.find_somebody()
+        await session.models.select_fallback_model()
         await session.close()
         await stage.registry.models.close()
         return session.models.current.id if session.models.current else None
@@ -223,9 +223,9 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     first = Stage(tmp_path / "first", environ=nowhere)
     assert await find(first) == "faux"
 
-    wanted = Stage(tmp_path / "wanted", environ=nowhere)
-    wanted.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
-    assert await find(wanted) is None
+    requested = Stage(tmp_path / "wanted", environ=nowhere)
+    requested.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
+    assert await find(requested) is None
 
     resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
     session = await resumed.open()
@@ -233,7 +233,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     file = session.facts.file
     assert file is not None
     await session.close()
-    assert await find(resumed, open_log=lambda shelf: open_session(file, shelf)) is None
+    assert await find(resumed, open_log=lambda location: open_session(file, location)) is None
     assert asked == [""]
 
 
@@ -243,7 +243,7 @@ async def test_the_first_model_thinks_as_much_as_the_settings_say(tmp_path: Path
     session = await stage.open(model=None)
     before = session.models.thinking_level
     stage.registry.models.register(stage.provider)
-    await session.models.choose("faux", "faux")
+    await session.models.select_id("faux", "faux")
     await session.close()
 
     assert (before, session.models.thinking_level) == ("off", "medium")

@@ -10,8 +10,8 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.storage import AuthStorage
 from pi.base.records import replace
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.models import take_over
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.models import migrate_credentials
 from pi.coding.settings.settings import Settings
 from tests.coding.runtime.stage import Stage
 
@@ -22,14 +22,14 @@ class Desk:
     """The files of a person who comes from an older version."""
 
     def __init__(self, folder: Path) -> None:
-        self.told: list[str] = []
-        host = Host.of({"HOME": str(folder)}, agent_dir=folder)
-        self.host = replace(host, report=self.told.append)
+        self.reported: list[str] = []
+        host = Machine.from_environ({"HOME": str(folder)}, agent_dir=folder)
+        self.host = replace(host, report=self.reported.append)
         self.storage = AuthStorage(folder / "auth.json", clock=host.clock)
 
     async def start(self) -> None:
         settings = Settings.of(self.host.agent_dir, self.host.home, clock=self.host.clock)
-        await take_over(self.host, settings, self.storage)
+        await migrate_credentials(self.host, settings, self.storage)
 
     def write(self, name: str, content: object) -> Path:
         path = self.host.agent_dir / name
@@ -55,7 +55,7 @@ async def test_logins_and_keys_move_into_the_store_once(desk: Desk) -> None:
     }
     assert json.loads(settings.read_text()) == {"theme": "dark"}
     assert not logins.exists() and logins.with_name("oauth.json.migrated").exists()
-    assert desk.told == [f"Credentials for anthropic, groq are now in {desk.storage.where}."]
+    assert desk.reported == [f"Credentials for anthropic, groq are now in {desk.storage.where}."]
 
 
 async def test_what_the_store_holds_is_newer(desk: Desk) -> None:
@@ -75,9 +75,9 @@ async def test_a_file_that_cannot_be_read_stays_and_is_named(desk: Desk, broken:
 
     await desk.start()
 
-    (told,) = desk.told
-    assert told.startswith("Warning: older credentials were not taken over: ")
-    assert str(path) in told
+    (reported,) = desk.reported
+    assert reported.startswith("Warning: older credentials were not migrated: ")
+    assert str(path) in reported
     assert json.loads(settings.read_text()) == {"apiKeys": {"groq": "k"}}
     assert (desk.host.agent_dir / "oauth.json").exists()
 
@@ -86,7 +86,7 @@ async def test_without_any_nothing_is_written(desk: Desk) -> None:
     await desk.start()
 
     assert list(desk.host.agent_dir.iterdir()) == []
-    assert desk.told == []
+    assert desk.reported == []
 
 
 async def test_a_session_takes_them_over_when_it_starts(tmp_path: Path) -> None:

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
 def test_nothing_said_means_discover_everything() -> None:
     options = SessionOptions()
 
-    assert (options.model, options.approve, options.tools) == (None, None, ToolWishes())
+    assert (options.model, options.approve, options.tools) == (None, None, ToolFilter())
     assert options.resources.context_files
 
 
-@pytest.mark.trap(136)
+@pytest.mark.behaviour("sub-agent-rights-are-bounded")
 @pytest.mark.parametrize(
-    ("wish", "limits", "left"),
+    ("filter", "limits", "left"),
     [
-        (ToolWishes(), ToolWishes(), ToolWishes()),
-        (ToolWishes(only=("bash",)), ToolWishes(), ToolWishes(only=("bash",))),
-        (ToolWishes(), ToolWishes(only=("read",)), ToolWishes(only=("read",))),
-        (ToolWishes(only=("read", "bash")), ToolWishes(only=("read",)), ToolWishes(only=("read",))),
-        (ToolWishes(), ToolWishes(without=("bash",)), ToolWishes(without=("bash",))),
-        (ToolWishes(), ToolWishes(any=False), ToolWishes(any=False)),
-        (ToolWishes(), ToolWishes(built_in=False), ToolWishes(built_in=False)),
+        (ToolFilter(), ToolFilter(), ToolFilter()),
+        (ToolFilter(only=("bash",)), ToolFilter(), ToolFilter(only=("bash",))),
+        (ToolFilter(), ToolFilter(only=("read",)), ToolFilter(only=("read",))),
+        (ToolFilter(only=("read", "bash")), ToolFilter(only=("read",)), ToolFilter(only=("read",))),
+        (ToolFilter(), ToolFilter(without=("bash",)), ToolFilter(without=("bash",))),
+        (ToolFilter(), ToolFilter(any=False), ToolFilter(any=False)),
+        (ToolFilter(), ToolFilter(built_in=False), ToolFilter(built_in=False)),
     ],
 )
-def test_nobody_gets_tools_that_whoever_asks_may_not_have(
-    wish: ToolWishes, limits: ToolWishes, left: ToolWishes
+def test_a_tool_filter_is_restricted_by_limits(
+    filter: ToolFilter, limits: ToolFilter, left: ToolFilter
 ) -> None:
-    assert wish.within(limits) == left
+    assert filter.within(limits) == left

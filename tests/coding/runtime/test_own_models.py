@@ -13,7 +13,7 @@ FILE = ".pi/agent/models.json"
 
 
 def mine(*ids: str, **provider: object) -> str:
-    """A file with models of the person's own."""
+    """A file with the user's models."""
     entry = {
         "baseUrl": "http://127.0.0.1:9/v1",
         "apiKey": "k",
@@ -29,43 +29,43 @@ def test_what_is_added_changed_and_removed_is_known_when_it_is_read_again(tmp_pa
     assert not registry.has_auth("mine")
 
     stage.write(FILE, mine("a"))
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "a") is not None
     assert registry.has_auth("mine")
 
     stage.write(FILE, mine("b", baseUrl="http://127.0.0.1:8/v1"))
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "a") is None
     found = registry.find("mine", "b")
     assert found is not None
     assert found.base_url == "http://127.0.0.1:8/v1"
 
     stage.write(FILE, '{"providers": {}}')
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "b") is None
     assert stage.reports == []
 
 
-def test_a_file_that_is_broken_by_now_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_file_that_became_invalid_is_reported_once_and_changes_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(FILE, mine("a"))
     registry = discover_models(stage.host, stage.cwd)
 
     stage.write(FILE, "{broken")
-    registry.read_again()
-    registry.read_again()
+    registry.reload()
+    registry.reload()
 
     assert len(stage.reports) == 1
     assert "Failed to parse models.json" in stage.reports[0]
     assert registry.find("mine", "a") is not None
 
 
-def test_a_file_that_cannot_be_read_by_now_is_told(tmp_path: Path) -> None:
+def test_a_file_that_became_unreadable_is_reported(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     registry = discover_models(stage.host, stage.cwd)
     (stage.host.agent_dir / "models.json").mkdir(parents=True)
 
-    registry.read_again()
+    registry.reload()
 
     assert stage.reports[0].startswith("Warning: ")
 
@@ -83,10 +83,10 @@ async def test_a_model_that_was_written_down_meanwhile_can_be_chosen(tmp_path: P
     session = await stage.open(model="mine/first")
     stage.write(FILE, mine("late"))
 
-    assert (await session.models.pick("mine/late")).id == "late"
+    assert (await session.models.select("mine/late")).id == "late"
     stage.write(FILE, mine("later"))
     await session.models.discover()
     assert "later" in [model.id for model in session.models.available()]
     with pytest.raises(PiError, match="Model not found"):
-        await session.models.pick("mine/never")
+        await session.models.select("mine/never")
     await session.close()

@@ -4,14 +4,14 @@ import json
 import os
 from pathlib import Path
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.coding.packages.making import Repository, make_package
 from tests.coding.runtime.stage import ENVIRON, Stage
 
 CODE = "def extension(pi): ...\n"
 
 
-def told(stage: Stage) -> list[str]:
+def reported(stage: Stage) -> list[str]:
     return [text for text in stage.reports if "nstall" in text]
 
 
@@ -25,10 +25,13 @@ async def test_a_package_that_is_named_and_missing_is_installed(tmp_path: Path) 
 
     untrusted = await stage.open(approve=False)
     await untrusted.close()
-    assert told(stage) == []
+    assert reported(stage) == []
 
     session = await stage.open(approve=True)
-    assert told(stage) == [f"Installing {repository.source}...", f"Installed {repository.source}"]
+    assert reported(stage) == [
+        f"Installing {repository.source}...",
+        f"Installed {repository.source}",
+    ]
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [("hello", "package")]
     assert [each.name for each in session.facts.commands()] == ["skill:review"]
     await session.close()
@@ -43,7 +46,7 @@ async def test_the_command_line_may_name_a_package(tmp_path: Path) -> None:
     folder = make_package(stage.home / "kit", "prompts/standup.md")
     paths = (repository.source, str(folder))
 
-    session = await stage.open(extensions=Wanted(discover=False, paths=paths))
+    session = await stage.open(extensions=ExtensionOptions(discover=False, paths=paths))
 
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [
         ("hello", "explicit")

@@ -8,7 +8,7 @@ from pi.base.errors import PiError
 from pi.coding.runtime.session.prompts import PromptGate
 
 
-async def test_prompts_wait_until_nobody_keeps_the_gate_closed() -> None:
+async def test_prompts_wait_until_the_gate_is_open() -> None:
     gate = PromptGate()
     await gate.passed()
     with gate.closed():
@@ -21,13 +21,13 @@ async def test_prompts_wait_until_nobody_keeps_the_gate_closed() -> None:
     await waiting
 
 
-async def test_who_waits_is_told_when_prompts_are_given_up_and_the_next_may_wait_again() -> None:
+async def test_aborting_fails_waiting_prompts_and_later_ones_may_wait_again() -> None:
     gate = PromptGate()
-    gate.give_up()  # nobody waits
+    gate.abort_waiting()  # no prompt is waiting
     with gate.closed():
         first = asyncio.create_task(gate.passed())
         await asyncio.sleep(0)
-        gate.give_up()
+        gate.abort_waiting()
         second = asyncio.create_task(gate.passed())
         with pytest.raises(PiError, match="The prompt was aborted before its run began"):
             await first

@@ -26,7 +26,7 @@ def asked(replacement: str | None, *, system_prompt: str = "P") -> BeforeAgentSt
     )
 
 
-def test_options_that_nobody_changes_give_the_same_prompt() -> None:
+def test_unchanged_options_give_the_same_prompt() -> None:
     assert prompt_sections(with_options(PARTS, options_from(PARTS))) == prompt_sections(PARTS)
 
 
@@ -58,7 +58,7 @@ def test_a_prompt_of_ones_own_takes_the_place_of_pis() -> None:
     assert "rules" not in sections
 
 
-def test_a_prompt_that_adds_to_the_one_it_was_told_keeps_what_others_changed() -> None:
+def test_a_prompt_that_extends_the_given_one_keeps_earlier_changes() -> None:
     assert forced_prompt(asked("before P after"), "P and more") == "before P and more after"
 
 
@@ -68,7 +68,7 @@ def test_a_prompt_of_its_own_is_taken_as_it_is() -> None:
     assert forced_prompt(asked(None), "P and more") is None
 
 
-def test_a_forced_prompt_of_the_options_counts_unless_somebody_answers() -> None:
+def test_a_forced_prompt_applies_unless_a_handler_answers() -> None:
     event = asked(None)
     event.system_prompt_options.force_system_prompt = "forced P"
 

@@ -13,14 +13,14 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.port.remote import FeedItem, Replica
-from pi.coding.runtime.live import RunsElsewhere
+from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
 from tests.coding.extension_host.stage import Play, playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 
 async def follow(feed: Feed, replica: Replica) -> None:
-    """Take over everything that has been told so far, as it would come over a wire."""
+    """Apply all feed items so far, encoded as over a wire."""
     for _ in range(len(feed._items)):
         item = msgspec.json.decode(msgspec.json.encode(await anext(feed)))
         await replica.receive(item)
@@ -69,7 +69,7 @@ async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
 async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         moves: list[str | None] = []
-        here.stage.bus.on(TreeMoved, lambda event: moves.append(event.new_leaf_id))
+        here.stage.bus.subscribe(TreeMoved, lambda event: moves.append(event.new_leaf_id))
         await there.session.prompt("hello")
         (person,) = there.session.facts.fork_points()
         await there.session.tree.go_to(person.entry_id)
@@ -83,13 +83,13 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
     await shown(tmp_path, act, says("one"), says("two"))
 
 
-async def test_fields_that_nobody_knows_here_stay_in_a_line(tmp_path: Path) -> None:
+async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         line = '{"type":"novelty","id":"n1","parentId":null,"timestamp":"","odd": 1.50}'
         await replica.receive(FeedItem(seq=1, kind="entry", data=line))
 
         assert lines(here) == [line.encode()]
-        with pytest.raises(SessionProblem, match="no entry"):
+        with pytest.raises(SessionProblem, match="Invalid session entry"):
             await replica.receive({"kind": "entry", "data": "[]"})
         await replica.receive({"kind": "later version", "data": 1})
         await replica.receive({"kind": "event", "data": {"type": "later event"}})
@@ -130,7 +130,7 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
             here.session.tree.go_to(person.entry_id),
             here.session.shell.run("true"),
         ):
-            with pytest.raises(RunsElsewhere):
+            with pytest.raises(RemoteSessionError):
                 await refused
         with pytest.raises(SessionProblem):
             await here.session.facts.rename("mine")
@@ -140,7 +140,7 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
     await shown(tmp_path, act, says("hi"))
 
 
-async def test_whoever_leaves_goes_on_as_before(tmp_path: Path) -> None:
+async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         await there.session.set_thinking_level("high")
         await follow(feed, replica)
@@ -204,7 +204,7 @@ async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
 async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         before = play.session.session_id
-        with pytest.raises(SessionProblem, match="no header"):
+        with pytest.raises(SessionProblem, match="Invalid session header"):
             await play.host.session.control.open_replica({"id": 1}, FakeRemote())
 
         assert play.session.session_id == before

@@ -29,14 +29,14 @@ from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.rpc.peer import says
 
-PATIENCE = 60.0
+RETURN_PROBABILITY = 60.0
 
 
 @asynccontextmanager
 async def client(
     folder: Path, *answers: Answer, words: tuple[str, ...] = ("--model", "mock/mock-r")
 ) -> AsyncIterator[RpcClient]:
-    async with asyncio.timeout(PATIENCE), model_server(answers) as models:
+    async with asyncio.timeout(RETURN_PROBABILITY), model_server(answers) as models:
         await models.allow(EVERYTHING)
         lab = Lab(folder / "lab", models.url)
         env = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
@@ -44,7 +44,7 @@ async def client(
             yield started
 
 
-async def test_what_is_said_is_answered_and_told_as_records(tmp_path: Path) -> None:
+async def test_a_prompt_is_answered_and_events_are_records(tmp_path: Path) -> None:
     async with client(tmp_path, says("hel", "lo")) as session:
         events = [event async for event in session.ask("hi")]
         answer = await session.last_answer()
@@ -63,7 +63,10 @@ async def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path)
         (tmp_path / f"{name}.py").write_text("open('mark', 'w').close()\nraise SystemExit(7)\n")
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
 
-    async with asyncio.timeout(PATIENCE), RpcClient.started(cwd=tmp_path, env=env) as started:
+    async with (
+        asyncio.timeout(RETURN_PROBABILITY),
+        RpcClient.started(cwd=tmp_path, env=env) as started,
+    ):
         state = await started.state()
 
     assert state.session_id
@@ -124,7 +127,7 @@ async def test_a_prompt_that_is_refused_is_not_waited_for(tmp_path: Path) -> Non
         await session.wait_for_idle()
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path) -> None:
     async with client(tmp_path, says("half an", hangs=True)) as session:
         await session.prompt("hi")
@@ -136,14 +139,14 @@ async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path
             await idle
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(RpcServerDied) as died:
-        async with client(tmp_path, words=("--model", "nobody/knows")):
+        async with client(tmp_path, words=("--model", "unknown/model")):
             raise AssertionError("it has started")
 
     assert died.value.message == "The RPC server has ended with exit code 1."
-    assert died.value.hint.startswith('Error: Model "nobody/knows" not found.')
+    assert died.value.hint.startswith('Error: Model "unknown/model" not found.')
 
 
 async def test_a_tree_with_an_entry_below_every_entry_is_answered_and_decoded(
@@ -216,7 +219,7 @@ async def test_an_answer_that_cannot_be_decoded_fails_its_request(
     command = (sys.executable, "-c", STAND_IN.replace("%s", repr(STATE), 1), written)
     started = RpcClient.started(command=command, cwd=tmp_path, env={})
 
-    async with asyncio.timeout(PATIENCE), started as session:
+    async with asyncio.timeout(RETURN_PROBABILITY), started as session:
         with pytest.raises(RpcUnreadable, match="The line is not valid JSON"):
             await session.last_answer()
         assert (await session.state()).session_id == "s", "the connection goes on"

@@ -14,7 +14,7 @@ import pytest
 from pi.ai.messages import Json
 from pi.coding.runtime.rpc_client import RpcProcess, RpcRefused, RpcServerDied, rpc_process
 
-PATIENCE = 30.0
+RETURN_PROBABILITY = 30.0
 SERVER = """
 import json, sys
 
@@ -26,7 +26,7 @@ for line in sys.stdin:
     answer = {"type": "response", "command": request["type"], "id": request.get("id")}
     match request["type"]:
         case "echo":
-            say({"type": "told", "text": request["text"]})
+            say({"type": "reported", "text": request["text"]})
             say({**answer, "success": True, "data": request["text"]})
         case "refuse":
             say({**answer, "success": False, "error": "not today"})
@@ -42,11 +42,11 @@ for line in sys.stdin:
 
 @asynccontextmanager
 async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterator[RpcProcess]:
-    hear = ([] if heard is None else heard).append
+    on_record = ([] if heard is None else heard).append
     command = [sys.executable, "-c", SERVER]
     async with (
-        asyncio.timeout(PATIENCE),
-        rpc_process(command, cwd=tmp_path, env=dict(os.environ), hear=hear) as process,
+        asyncio.timeout(RETURN_PROBABILITY),
+        rpc_process(command, cwd=tmp_path, env=dict(os.environ), on_record=on_record) as process,
     ):
         yield process
 
@@ -57,7 +57,7 @@ async def test_answers_find_their_request_and_the_rest_is_heard(tmp_path: Path) 
         answers = await asyncio.gather(*(process.request("echo", text=n) for n in range(20)))
 
     assert answers == list(range(20))
-    assert heard == [{"type": "told", "text": n} for n in range(20)]
+    assert heard == [{"type": "reported", "text": n} for n in range(20)]
 
 
 async def test_a_refusal_is_an_error_with_the_reason(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
     assert heard == []
 
 
-@pytest.mark.trap(255)
-async def test_when_the_server_dies_everybody_who_waits_is_told_what_it_said(
+@pytest.mark.behaviour("dead-server-rejects-requests")
+async def test_when_the_server_dies_all_pending_requests_fail_with_its_error_output(
     tmp_path: Path,
 ) -> None:
     async with server(tmp_path) as process:
@@ -93,9 +93,9 @@ async def test_when_the_server_dies_everybody_who_waits_is_told_what_it_said(
     assert len(process.errors) <= 64 * 1024
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-async def test_a_server_that_is_killed_is_told_by_its_signal(tmp_path: Path) -> None:
+async def test_the_error_names_the_signal_that_killed_the_server(tmp_path: Path) -> None:
     async with server(tmp_path) as process:
         waiting = asyncio.create_task(process.request("never"))
         await process.request("echo", text="ready")
@@ -119,7 +119,7 @@ async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) 
 async def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
     heard: list[Json] = []
     command = [sys.executable, "-c", "import sys; sys.exit('no such flag')"]
-    async with rpc_process(command, cwd=tmp_path, env={}, hear=heard.append) as process:
+    async with rpc_process(command, cwd=tmp_path, env={}, on_record=heard.append) as process:
         with pytest.raises(RpcServerDied) as died:
             await process.request("echo", text="hello")
 

@@ -12,19 +12,19 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.provider import Provider
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.discovery.finding import Wanted
-from pi.coding.runtime.machine import Host
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from tests.coding.runtime.stage import ENVIRON, Stage
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
+def host(tmp_path: Path) -> Machine:
     home = {"HOME": str(tmp_path), "GROQ_API_KEY": "of the environment", "EDITOR": "vi"}
-    return Host.of({**home, "MINE": "behind a name"}, agent_dir=tmp_path)
+    return Machine.from_environ({**home, "MINE": "behind a name"}, agent_dir=tmp_path)
 
 
-def keep(host: Host, name: str, content: object) -> None:
+def keep(host: Machine, name: str, content: object) -> None:
     (host.agent_dir / name).write_text(json.dumps(content))
 
 
@@ -32,7 +32,7 @@ def provider(key: str) -> dict[str, object]:
     return {"providers": {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": key}}}
 
 
-def test_keys_and_tokens_of_every_place_are_known(host: Host) -> None:
+def test_keys_and_tokens_of_every_place_are_known(host: Machine) -> None:
     keep(
         host,
         "auth.json",
@@ -57,7 +57,7 @@ def test_keys_and_tokens_of_every_place_are_known(host: Host) -> None:
     assert not {"REGION", "EDITOR"} & known.names()
 
 
-async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Host) -> None:
+async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Machine) -> None:
     keep(host, "auth.json", {"groq": {"type": "api_key", "key": "!echo printed"}})
     known = KnownSecrets.of(host)
     before = known.values()
@@ -68,13 +68,13 @@ async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Ho
     assert KnownSecrets.of(host).values() == ("of the environment", "printed")
 
 
-def test_a_key_that_was_used_is_known_although_no_file_has_it(host: Host) -> None:
+def test_a_key_that_was_used_is_known_although_no_file_has_it(host: Machine) -> None:
     remember_used("of the command line")
 
     assert "of the command line" in KnownSecrets.of(host).values()
 
 
-def test_files_are_read_again_and_what_was_secret_stays_secret(host: Host) -> None:
+def test_files_are_read_again_and_what_was_secret_stays_secret(host: Machine) -> None:
     known = KnownSecrets.of(host)
     assert "MINE" not in known.names()
     keep(host, "models.json", provider("$MINE"))
@@ -86,7 +86,7 @@ def test_files_are_read_again_and_what_was_secret_stays_secret(host: Host) -> No
     assert "MINE" in known.names()
 
 
-def test_a_value_that_a_variable_had_before_stays_secret(host: Host) -> None:
+def test_a_value_that_a_variable_had_before_stays_secret(host: Machine) -> None:
     environ = {"GROQ_API_KEY": "first value"}
     known = KnownSecrets(host, AuthStorage(), environ=lambda: environ)
     known.values()
@@ -95,7 +95,7 @@ def test_a_value_that_a_variable_had_before_stays_secret(host: Host) -> None:
     assert known.values() == ("first value", "second value")
 
 
-def test_providers_of_extensions_and_the_setting_of_logins_count(host: Host) -> None:
+def test_providers_of_extensions_and_the_setting_of_logins_count(host: Machine) -> None:
     row = Provider(id="x", name="X", key_variables=("X_KEY",), secrets=("$X_HEADER", "literal"))
     clients = {"x": {"clientSecret": "of a login", "requestHeaders": {"X-Id": "of a header"}}}
     known = KnownSecrets(host, AuthStorage(), rows=lambda: [row], clients=lambda: clients)
@@ -104,7 +104,7 @@ def test_providers_of_extensions_and_the_setting_of_logins_count(host: Host) -> 
     assert {"literal", "of a login", "of a header"} <= set(known.values())
 
 
-def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Host) -> None:
+def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Machine) -> None:
     for name in ("auth.json", "models.json"):
         (host.agent_dir / name).write_text(f'{{"key": "a-rather-long-key-{name}", "k": "$MINE", ]')
     known = KnownSecrets.of(host)
@@ -117,7 +117,7 @@ def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Host) -> 
     }
 
 
-def test_what_cannot_be_read_hides_nothing_else(host: Host) -> None:
+def test_what_cannot_be_read_hides_nothing_else(host: Machine) -> None:
     for name in ("auth.json", "models.json"):
         (host.agent_dir / name).mkdir()
 
@@ -134,7 +134,7 @@ async def test_commands_do_not_see_the_variables_of_an_extensions_provider(tmp_p
 
     environ = {**ENVIRON, "EXT_KEY": "1", "EXT_HEADER": "2", "OTHER": "3"}
     stage = Stage(tmp_path, environ=environ)
-    session = await stage.open(extensions=Wanted(discover=False, inline=(extension,)))
+    session = await stage.open(extensions=ExtensionOptions(discover=False, inline=(extension,)))
     seen = await session.shell.run("echo [$EXT_KEY$EXT_HEADER$OTHER]")
     await session.close()
 

@@ -8,17 +8,17 @@ import pytest
 
 from pi.ai.messages import Image, UserMessage
 from pi.coding.runtime.session_manager import SessionManager
-from pi.coding.runtime.session_places import session_catalog, session_shelf
+from pi.coding.runtime.session_places import session_catalog, session_location
 from pi.coding.session.entries import BranchSummary, Label, MessageEntry, SessionInfo
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
-from tests.coding.session.sessions import CWD, answer, make_shelf, user
+from tests.coding.session.sessions import CWD, answer, make_location, user
 from tests.files import put
 
 
 def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
-    shelf = make_shelf(tmp_path)
-    session = SessionManager.create(shelf, id="s", parent_session="/p.jsonl")
+    location = make_location(tmp_path)
+    session = SessionManager.create(location, id="s", parent_session="/p.jsonl")
     first = session.append(user("1"))
     session.append(Label(target_id=first.id, label="here"))
     last = session.append(SessionInfo(name="mine"))
@@ -26,7 +26,7 @@ def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
     path = session.get_session_file()
     assert path is not None
 
-    again = SessionManager.open(path, shelf)
+    again = SessionManager.open(path, location)
 
     assert again.get_entries() == session.get_entries() == again.get_branch()
     assert (again.get_leaf_entry(), again.get_leaf_id()) == (last, last.id)
@@ -37,12 +37,12 @@ def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
     assert again.get_header().parent_session == "/p.jsonl"
     assert [node.id for node in again.get_tree()] == [first.id]
     assert len(again.build_session_context().messages) == 1
-    forked = SessionManager.fork_from(path, shelf)
+    forked = SessionManager.fork_from(path, location)
     assert forked.get_entries() == again.get_entries()
 
 
 def test_a_session_branches_with_and_without_a_summary() -> None:
-    session = SessionManager.create(make_shelf(None))
+    session = SessionManager.create(make_location(None))
     assert session.get_leaf_entry() is None
     first = session.append(user("1"))
     second = session.append(answer("2"))
@@ -144,8 +144,8 @@ def test_settings_name_the_folder_of_sessions(folders: Folders, *, trusted: bool
 
     assert path.parent == folders.cwd / ("theirs" if trusted else "kept")
     assert [session.path for session in SessionManager.list(folders.cwd)] == [path]
-    assert session_shelf(folders.cwd).directory == path.parent
-    listed = session_catalog(cwd=folders.cwd).everywhere()
+    assert session_location(folders.cwd).directory == path.parent
+    listed = session_catalog(cwd=folders.cwd).in_all_directories()
     assert [session.path for session in listed] == [path]
 
 
@@ -165,7 +165,7 @@ def test_an_argument_beats_the_variable_which_beats_the_settings(
         "variable",
     ]
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
-    assert session_shelf(folders.cwd, settings=settings).directory == folders.cwd / "memory"
+    assert session_location(folders.cwd, settings=settings).directory == folders.cwd / "memory"
 
 
 def test_a_fork_belongs_to_the_directory_that_is_given(folders: Folders) -> None:

@@ -12,7 +12,7 @@ from pi.testing import says
 from tests.coding.runtime.stage import Stage
 
 
-@pytest.mark.trap(225)
+@pytest.mark.behaviour("totals-include-compacted")
 async def test_what_was_compacted_away_and_the_summary_itself_are_counted(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."))
     stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
@@ -28,7 +28,7 @@ async def test_what_was_compacted_away_and_the_summary_itself_are_counted(tmp_pa
     assert (before, after) == (2 * 15, asked * 15)
 
 
-@pytest.mark.trap(39)
+@pytest.mark.behaviour("retried-usage-counts")
 async def test_the_usage_of_an_attempt_that_failed_is_counted_too(tmp_path: Path) -> None:
     cut = replace(says("half"), usage=Usage(input=7, output=1), error="503: gone")
     stage = Stage(tmp_path, cut, says("whole"))

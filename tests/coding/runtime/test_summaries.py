@@ -17,15 +17,15 @@ from tests.coding.runtime.stage import Stage
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
-@pytest.mark.trap(232)
-@pytest.mark.trap(238)
+@pytest.mark.behaviour("summary-keeps-the-policy")
+@pytest.mark.behaviour("compaction-retries-once")
 async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), DOWN, says("Notes."), says("Notes."))
     stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
     session = await stage.open(thinking="low")
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.told.clear()
+    stage.events.clear()
     work = asyncio.create_task(session.compaction.compact())
     await stage.clock.advance(2)
     await work
@@ -61,7 +61,7 @@ async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, se
     session = await stage.open()
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.told.clear()
+    stage.events.clear()
 
     result = await session.compaction.compact()
     await session.close()

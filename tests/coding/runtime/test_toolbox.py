@@ -8,7 +8,7 @@ import pytest
 
 from pi.agent.tools.define import tool
 from pi.coding.prompt import ToolNote
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from tests.coding.runtime.stage import Stage
 
 
@@ -18,28 +18,28 @@ async def sing() -> str:
     return "la"
 
 
-async def names(tmp_path: Path, wishes: ToolWishes) -> tuple[str, ...]:
+async def names(tmp_path: Path, filter: ToolFilter) -> tuple[str, ...]:
     stage = Stage(tmp_path)
-    session = await stage.open(tools=wishes)
+    session = await stage.open(tools=filter)
     session._core.toolbox.add(sing)
     await session.close()
     return session._core.toolbox.active_names
 
 
 @pytest.mark.parametrize(
-    ("wishes", "on"),
+    ("filter", "on"),
     [
-        (ToolWishes(), ("read", "bash", "edit", "write", "sing")),
-        (ToolWishes(only=("grep", "sing", "nope")), ("grep", "sing")),
-        (ToolWishes(without=("bash", "sing")), ("read", "edit", "write")),
-        (ToolWishes(built_in=False), ("sing",)),
-        (ToolWishes(any=False), ()),
+        (ToolFilter(), ("read", "bash", "edit", "write", "sing")),
+        (ToolFilter(only=("grep", "sing", "nope")), ("grep", "sing")),
+        (ToolFilter(without=("bash", "sing")), ("read", "edit", "write")),
+        (ToolFilter(built_in=False), ("sing",)),
+        (ToolFilter(any=False), ()),
     ],
 )
 async def test_the_command_line_says_which_tools_are_on(
-    tmp_path: Path, wishes: ToolWishes, on: tuple[str, ...]
+    tmp_path: Path, filter: ToolFilter, on: tuple[str, ...]
 ) -> None:
-    assert await names(tmp_path, wishes) == on
+    assert await names(tmp_path, filter) == on
 
 
 async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path)
     session = await stage.open()
     box = session._core.toolbox
     box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
-    box.choose(["sing", "ls", "nope"])
+    box.select(["sing", "ls", "nope"])
     assert [each.name for each in box.active()] == ["sing", "ls"]
     assert next(note.snippet for note in box.notes()) == "Sing a song"
     box.remove("sing")

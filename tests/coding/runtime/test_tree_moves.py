@@ -23,7 +23,7 @@ async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) 
     second = session.facts.fork_points()[1].entry_id
     before = kinds(session)
     moved: list[TreeMoved] = []
-    stage.bus.on(TreeMoved, moved.append)
+    stage.bus.subscribe(TreeMoved, moved.append)
 
     assert await session.tree.go_to(second) == Navigated(text="two")
     assert kinds(session) == before
@@ -58,11 +58,11 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
     assert answer is not None
     await session.prompts.prompt("two")
     leaf = session.facts.leaf_id
-    end = stage.bus.on(BeforeTree, lambda question: TreeDecision(cancel=True))
+    end = stage.bus.subscribe(BeforeTree, lambda question: TreeDecision(cancel=True))
     assert await session.tree.go_to(answer) == Navigated(cancelled=True)
     assert session.facts.leaf_id == leaf
     end()
-    stage.bus.on(BeforeTree, lambda question: TreeDecision(summary=Notes(summary="theirs")))
+    stage.bus.subscribe(BeforeTree, lambda question: TreeDecision(summary=Notes(summary="theirs")))
     await session.tree.go_to(answer, summarize=True)
 
     assert kinds(session)[-1] == "branch_summary"
@@ -77,9 +77,9 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
     assert answer is not None
     await session.prompts.prompt("two")
     notes = TreeDecision(summary=Notes(summary="theirs"), label="left")
-    stage.bus.on(BeforeTree, lambda question: notes)
+    stage.bus.subscribe(BeforeTree, lambda question: notes)
     moved: list[TreeMoved] = []
-    stage.bus.on(TreeMoved, moved.append)
+    stage.bus.subscribe(TreeMoved, moved.append)
 
     assert (await session.tree.go_to(answer)).summary_id is None
 
@@ -88,7 +88,7 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
     await session.close()
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()

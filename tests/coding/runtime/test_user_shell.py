@@ -1,4 +1,4 @@
-"""Commands of the person."""
+"""Shell commands of the user."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -
     assert kinds(session)[-1] == "bashExecution"
 
 
-@pytest.mark.trap(107)
+@pytest.mark.behaviour("escape-stops-user-commands")
 async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
@@ -62,18 +62,20 @@ async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
     assert [result.cancelled for result in results] == [True, True]
 
 
-@pytest.mark.trap(252)
-async def test_a_handler_may_run_it_elsewhere_or_forbid_it(tmp_path: Path) -> None:
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
+async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
-    end = stage.bus.on(UserBash, lambda question: BashResult(output="from afar", exit_code=0))
+    end = stage.bus.subscribe(
+        UserBash, lambda question: BashResult(output="from afar", exit_code=0)
+    )
     assert (await session.shell.run("ls")).output == "from afar"
     end()
 
     def guard(question: UserBash) -> None:
         raise PiError("not here")
 
-    stage.bus.on(UserBash, guard)
+    stage.bus.subscribe(UserBash, guard)
     with pytest.raises(PiError, match="not here"):
         await session.shell.run("ls")
     await session.close()

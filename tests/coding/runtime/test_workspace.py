@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import environment_of_programs
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -24,8 +24,8 @@ async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
     await trusted.close()
 
 
-@pytest.mark.trap(104)
-async def test_commands_see_no_keys_unless_the_person_lets_them(tmp_path: Path) -> None:
+@pytest.mark.behaviour("child-environment-is-clean")
+async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path) -> None:
     environ = {**ENVIRON, "OPENAI_API_KEY": "sk-1", "GIT_DIR": "/evil", "FINE": "yes"}
     stage = Stage(tmp_path, environ=environ)
     command = "echo [$OPENAI_API_KEY][$GIT_DIR][$FINE]"
@@ -61,7 +61,7 @@ async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) ->
     await session.close()
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_a_broken_settings_file_is_reported_and_the_session_starts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     path = stage.write(".pi/agent/settings.json", "{broken")
@@ -91,12 +91,12 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
     )
     program = stage.write(".pi/agent/bin/rg", "#!/bin/sh\necho searched >&2\nexit 2\n")
     program.chmod(0o755)
-    session = await stage.open(tools=ToolWishes(only=("grep",)))
+    session = await stage.open(tools=ToolFilter(only=("grep",)))
     await session.prompts.prompt("go")
-    told = str(session.facts.messages()[-2])
+    reported = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "searched" in told
+    assert "searched" in reported
 
 
 async def test_the_editor_gets_no_keys_unless_they_are_let_through(tmp_path: Path) -> None:

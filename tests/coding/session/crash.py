@@ -1,6 +1,6 @@
 """Kills a process that appends to a session, again and again: ``--kills 1000``.
 
-After each kill the file must open, hold every entry that the process had told of, and take more.
+After each kill the file must open, hold every entry that the process had reported, and take more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pi.ai.messages import Text, UserMessage
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.opening import SessionLocation, open_session
 from tests.coding.session.sessions import ids, user
 
 KILLS_PER_FILE = 10
@@ -23,8 +23,8 @@ SIZES = (10, 300, 5_000, 70_000)
 
 
 def append_for_ever(path: Path) -> None:
-    """Append, and tell of every entry when it is kept."""
-    conversation = SessionConversation(open_session(path, Shelf(None, "/", _fail)))
+    """Append, and report every entry when it is stored."""
+    conversation = SessionConversation(open_session(path, SessionLocation(None, "/", _fail)))
     number = 0
     while True:
         text = "x" * SIZES[number % len(SIZES)]
@@ -35,7 +35,7 @@ def append_for_ever(path: Path) -> None:
 
 
 def kill_once(path: Path, after: int) -> set[str]:
-    """Let a process append, and kill it when ``after`` entries were told; the ids of all told."""
+    """Let a process append, and kill it after ``after`` reports; returns all reported ids."""
     writer = subprocess.Popen(
         [sys.executable, "-m", __spec__.name, "--append", str(path)],
         stdout=subprocess.PIPE,
@@ -43,37 +43,37 @@ def kill_once(path: Path, after: int) -> set[str]:
     )
     assert writer.stdout is not None
     with writer:
-        told = [writer.stdout.readline() for _ in range(after)]
+        reported = [writer.stdout.readline() for _ in range(after)]
         writer.kill()
-        told += writer.stdout.readlines()
-    return {line.decode().strip() for line in told if line.endswith(b"\n")}
+        reported += writer.stdout.readlines()
+    return {line.decode().strip() for line in reported if line.endswith(b"\n")}
 
 
-def check(path: Path, told: set[str]) -> None:
-    """What was told is there, and the session goes on."""
-    log = open_session(path, Shelf(None, "/", _fail))
-    assert told <= set(ids(log)), f"lost {told - set(ids(log))}"
+def check(path: Path, reported: set[str]) -> None:
+    """What was reported is there, and the session goes on."""
+    log = open_session(path, SessionLocation(None, "/", _fail))
+    assert reported <= set(ids(log)), f"lost {reported - set(ids(log))}"
     new = log.append(user("still here"))
     log.close()
-    again = open_session(path, Shelf(None, "/", _fail))
+    again = open_session(path, SessionLocation(None, "/", _fail))
     again.close()
     assert ids(again) == ids(log)
     assert again.leaf_id == new.id
 
 
 def crash(kills: int, seed: int, folder: Path) -> int:
-    """Kill ``kills`` times; how many entries had been told."""
+    """Kill ``kills`` times; how many entries had been reported."""
     chance = random.Random(seed)
-    told: set[str] = set()
+    reported: set[str] = set()
     total = 0
     for number in range(kills):
         if number % KILLS_PER_FILE == 0:
-            told = set()
+            reported = set()
         path = folder / f"{number // KILLS_PER_FILE}.jsonl"
         new = kill_once(path, chance.randrange(30))
         total += len(new)
-        told |= new
-        check(path, told)
+        reported |= new
+        check(path, reported)
     return total
 
 
@@ -92,7 +92,7 @@ def main() -> None:
         append_for_ever(options.append)
     with tempfile.TemporaryDirectory() as folder:
         total = crash(options.kills, options.seed, Path(folder))
-    sys.stdout.write(f"{options.kills} kills, {total} entries told, none lost\n")
+    sys.stdout.write(f"{options.kills} kills, {total} entries reported, none lost\n")
 
 
 if __name__ == "__main__":

@@ -6,22 +6,24 @@ from pathlib import Path
 
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps, session_directory
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.naming import IdFactory, session_directory
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.testing import FakeClock
 from tests.coding.session.sessions import Counted, Reports, user
 
 HERE, THERE = "/somewhere/here", "/somewhere/there"
 
 
-def shelf(agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None) -> Shelf:
+def location(
+    agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None
+) -> SessionLocation:
     """Where the sessions of ``cwd`` are kept, ``at`` seconds after some moment."""
-    stamps = Stamps(clock=FakeClock(1_700_000_000_000 + at * 1000), random_bytes=Counted())
-    return Shelf(session_directory(agent_dir, cwd, custom=custom), cwd, Reports(), stamps)
+    stamps = IdFactory(clock=FakeClock(1_700_000_000_000 + at * 1000), random_bytes=Counted())
+    return SessionLocation(session_directory(agent_dir, cwd, custom=custom), cwd, Reports(), stamps)
 
 
-def begin(place: Shelf, *words: str, id: str | None = None, name: str = "") -> SessionLog:
-    """A session that is open, in which the person said some words."""
+def begin(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> SessionLog:
+    """A session that is open, in which the user said some words."""
     log = new_session(place, id=id)
     for text in words:
         log.append(user(text))
@@ -30,8 +32,8 @@ def begin(place: Shelf, *words: str, id: str | None = None, name: str = "") -> S
     return log
 
 
-def keep(place: Shelf, *words: str, id: str | None = None, name: str = "") -> Path:
-    """The file of such a session, which nobody has open."""
+def keep(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> Path:
+    """The file of such a session, which is not open."""
     log = begin(place, *words, id=id, name=name)
     log.close()
     assert log.file is not None

@@ -1,4 +1,4 @@
-"""Sessions for tests: a shelf in a temporary directory, counted ids, short messages."""
+"""Sessions for tests: a location in a temporary directory, counted ids, short messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage, UserMessage
 from pi.coding.session.entries import KnownEntry, MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation
 from pi.testing import FakeClock
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -31,18 +31,18 @@ class Counted:
 
 
 class Reports(list[str]):
-    """What the person was told."""
+    """What was reported to the user."""
 
     def __call__(self, line: str) -> None:
         self.append(line)
 
 
-def make_stamps() -> Stamps:
-    return Stamps(clock=FakeClock(), random_bytes=Counted())
+def make_stamps() -> IdFactory:
+    return IdFactory(clock=FakeClock(), random_bytes=Counted())
 
 
-def make_shelf(directory: Path | None, reports: Reports | None = None) -> Shelf:
-    return Shelf(directory, CWD, Reports() if reports is None else reports, make_stamps())
+def make_location(directory: Path | None, reports: Reports | None = None) -> SessionLocation:
+    return SessionLocation(directory, CWD, Reports() if reports is None else reports, make_stamps())
 
 
 def user(text: str) -> MessageEntry:
@@ -50,8 +50,8 @@ def user(text: str) -> MessageEntry:
 
 
 def answer(text: str, *calls: str, stop_reason: Any = "stop") -> MessageEntry:
-    wanted = (ToolCall(id=id, name="read", arguments={}) for id in calls)
-    content: tuple[Text | ToolCall, ...] = (Text(text=text), *wanted)
+    requested = (ToolCall(id=id, name="read", arguments={}) for id in calls)
+    content: tuple[Text | ToolCall, ...] = (Text(text=text), *requested)
     message = AssistantMessage(
         content=content, provider="mock", model="mock-r", stop_reason=stop_reason
     )

@@ -26,7 +26,7 @@ def test_the_last_word_on_an_entry_counts() -> None:
     assert annotations.labels == {"x": Bookmark(label="four", timestamp="4")}
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_the_last_name_counts_and_is_shown_on_one_line() -> None:
     named = read(
         SessionInfo(name="first"),

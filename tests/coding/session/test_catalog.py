@@ -15,7 +15,7 @@ from pi.coding.session.catalog import (
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.opening import open_session
-from tests.coding.session.kept import HERE, THERE, keep, shelf
+from tests.coding.session.kept import HERE, THERE, keep, location
 from tests.coding.session.sessions import append_all, make_stamps, user
 
 
@@ -24,38 +24,38 @@ def ids(sessions: list[ListedSession]) -> list[str]:
 
 
 def test_sessions_of_a_project_and_of_all_are_listed_the_latest_first(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, at=1), "x", id="old")
-    keep(shelf(tmp_path, at=3), "x", id="new")
-    keep(shelf(tmp_path, THERE, at=2), "x", id="other")
+    keep(location(tmp_path, at=1), "x", id="old")
+    keep(location(tmp_path, at=3), "x", id="new")
+    keep(location(tmp_path, THERE, at=2), "x", id="other")
     catalog = SessionCatalog(tmp_path)
 
-    assert ids(catalog.of_project(HERE)) == ["new", "old"]
-    assert ids(catalog.everywhere()) == ["new", "other", "old"]
+    assert ids(catalog.in_directory(HERE)) == ["new", "old"]
+    assert ids(catalog.in_all_directories()) == ["new", "other", "old"]
 
 
 def test_where_there_are_no_sessions_the_list_is_empty(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
 
-    assert (catalog.of_project(HERE), catalog.everywhere()) == ([], [])
+    assert (catalog.in_directory(HERE), catalog.in_all_directories()) == ([], [])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello", id="abc")
+    path = keep(location(tmp_path), "hello", id="abc")
 
-    (listed,) = SessionCatalog(tmp_path).of_project(HERE)
+    (listed,) = SessionCatalog(tmp_path).in_directory(HERE)
 
     assert (listed.path, listed.size) == (path, path.stat().st_size)
 
 
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path: Path) -> None:
-    old = keep(shelf(tmp_path, at=1), "x", id="old")
-    keep(shelf(tmp_path, at=2), "x", id="new")
+    old = keep(location(tmp_path, at=1), "x", id="old")
+    keep(location(tmp_path, at=2), "x", id="new")
     os.utime(old, (2_000_000_000, 2_000_000_000))
     rename_session(old, "renamed", make_stamps())
 
-    listed = SessionCatalog(tmp_path).of_project(HERE)
+    listed = SessionCatalog(tmp_path).in_directory(HERE)
 
     assert [(each.facts.id, each.facts.name) for each in listed] == [
         ("new", None),
@@ -63,106 +63,108 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
     ]
 
 
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x", id="a")
+    path = keep(location(tmp_path), "x", id="a")
     (path.parent / "0-link.jsonl").symlink_to(path)
     (path.parent.parent / "linked").symlink_to(path.parent)
-    other = keep(shelf(tmp_path, THERE), "x", id="b")
+    other = keep(location(tmp_path, THERE), "x", id="b")
     (path.parent / "gone.jsonl").symlink_to(tmp_path / "nothing")
 
-    listed = SessionCatalog(tmp_path).everywhere()
+    listed = SessionCatalog(tmp_path).in_all_directories()
 
     assert sorted(each.path for each in listed) == sorted([path, other])
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
-    folder = keep(shelf(tmp_path), "x", id="a").parent
+    folder = keep(location(tmp_path), "x", id="a").parent
     (folder / "notes.jsonl").write_text('{"type":"note"}\n')
     (folder / "empty.jsonl").touch()
     (folder / "folder.jsonl").mkdir()
     (folder / "b.txt").write_text("x")
     os.mkfifo(folder / "pipe.jsonl")
 
-    assert ids(SessionCatalog(tmp_path).everywhere()) == ["a"]
+    assert ids(SessionCatalog(tmp_path).in_all_directories()) == ["a"]
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, "/a/b"), "x", id="mine")
-    keep(shelf(tmp_path, "/a-b"), "x", id="theirs")
+    keep(location(tmp_path, "/a/b"), "x", id="mine")
+    keep(location(tmp_path, "/a-b"), "x", id="theirs")
     catalog = SessionCatalog(tmp_path)
 
-    assert ids(catalog.of_project("/a/b")) == ["mine"]
-    assert ids(catalog.of_project("/a-b")) == ["theirs"]
+    assert ids(catalog.in_directory("/a/b")) == ["mine"]
+    assert ids(catalog.in_directory("/a-b")) == ["theirs"]
 
 
 def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Path) -> None:
     custom = tmp_path / "custom"
-    keep(shelf(tmp_path, HERE, at=1, custom=custom), "x", id="here")
-    keep(shelf(tmp_path, THERE, at=2, custom=custom), "x", id="there")
-    keep(shelf(tmp_path, HERE, at=3), "x", id="default")
+    keep(location(tmp_path, HERE, at=1, custom=custom), "x", id="here")
+    keep(location(tmp_path, THERE, at=2, custom=custom), "x", id="there")
+    keep(location(tmp_path, HERE, at=3), "x", id="default")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
-    assert ids(catalog.of_project(HERE)) == ["here"]
-    assert ids(catalog.everywhere()) == ["there", "here"]
+    assert ids(catalog.in_directory(HERE)) == ["here"]
+    assert ids(catalog.in_all_directories()) == ["there", "here"]
 
 
-@pytest.mark.trap(213)
+@pytest.mark.behaviour("large-files-are-cheap")
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello")
+    path = keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
-    before = catalog.everywhere()
+    before = catalog.in_all_directories()
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     path.write_bytes(b"#" * path.stat().st_size)
     os.utime(path, ns=times)
 
-    assert catalog.everywhere() == before
+    assert catalog.in_all_directories() == before
 
 
 def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
-    place = shelf(tmp_path)
+    place = location(tmp_path)
     path = keep(place, "hello")
     catalog = SessionCatalog(tmp_path)
-    catalog.everywhere()
+    catalog.in_all_directories()
     log = open_session(path, place)
     append_all(log, user("more"), SessionInfo(name="named"))
     log.close()
 
-    (listed,) = catalog.everywhere()
+    (listed,) = catalog.in_all_directories()
 
     assert (listed.facts.message_count, listed.facts.name) == (2, "named")
 
 
 def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
-    keep(shelf(tmp_path), "hello")
+    keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
-    before = catalog.everywhere()
+    before = catalog.in_all_directories()
     (tmp_path / FILE_NAME).write_bytes(b"\0\0\0")
 
-    assert catalog.everywhere() == before
+    assert catalog.in_all_directories() == before
     assert len(load_index(tmp_path)) == 1
 
 
 def test_the_index_forgets_what_is_gone_and_keeps_what_was_not_asked_for(tmp_path: Path) -> None:
-    gone, mine = keep(shelf(tmp_path), "x", id="a"), keep(shelf(tmp_path), "x", id="b")
-    theirs, lost = (keep(shelf(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
+    gone, mine = keep(location(tmp_path), "x", id="a"), keep(location(tmp_path), "x", id="b")
+    theirs, lost = (keep(location(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
     catalog = SessionCatalog(tmp_path)
-    catalog.everywhere()
+    catalog.in_all_directories()
     gone.unlink()
     lost.unlink()
 
-    catalog.of_project(HERE)
+    catalog.in_directory(HERE)
 
     assert set(load_index(tmp_path)) == {os.path.realpath(mine), os.path.realpath(theirs)}
 
 
 def test_many_sessions_are_listed_at_once(tmp_path: Path) -> None:
     for number in range(50):
-        keep(shelf(tmp_path, at=number), "x", id=f"s{number}")
+        keep(location(tmp_path, at=number), "x", id=f"s{number}")
 
-    assert ids(SessionCatalog(tmp_path).everywhere()) == [f"s{n}" for n in reversed(range(50))]
+    assert ids(SessionCatalog(tmp_path).in_all_directories()) == [
+        f"s{n}" for n in reversed(range(50))
+    ]
 
 
 def test_a_directory_is_the_same_through_a_link(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from pi.coding.session.entries import (
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session import naive
-from tests.coding.session.sessions import answer, append_all, make_shelf, result, user
+from tests.coding.session.sessions import answer, append_all, make_location, result, user
 from tests.coding.session.stories import Step, play, stories
 
 
@@ -45,7 +45,7 @@ def texts(log: SessionLog) -> list[str]:
 
 @given(stories)
 def test_the_context_of_any_leaf_is_what_the_plain_way_computes(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
     entries = [log.json(place) for place in range(len(log.tree))]
@@ -55,10 +55,10 @@ def test_the_context_of_any_leaf_is_what_the_plain_way_computes(story: list[Step
         assert context(log) == naive.context(entries, leaf)
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path: Path) -> None:
-    shelf = make_shelf(tmp_path)
-    log = new_session(shelf)
+    location = make_location(tmp_path)
+    log = new_session(location)
     append_all(
         log,
         ModelChange(provider="mock", model_id="chosen"),
@@ -69,7 +69,7 @@ def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path
     assert log.file is not None
     before = log.file.read_bytes()
 
-    resumed = build_session_context(again := open_session(log.file, shelf))
+    resumed = build_session_context(again := open_session(log.file, location))
 
     assert (resumed.model, resumed.thinking_level) == (build_session_context(log).model, "high")
     assert resumed.model is not None
@@ -79,7 +79,7 @@ def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path
 
 
 def test_an_answer_says_which_model_goes_on() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     append_all(log, ModelChange(provider="other", model_id="old"), user("hi"), answer("yo"))
 
     model = build_session_context(log).model
@@ -89,13 +89,13 @@ def test_an_answer_says_which_model_goes_on() -> None:
 
 
 def test_a_session_that_names_none_has_no_model_and_does_not_think() -> None:
-    empty = build_session_context(new_session(make_shelf(None)))
+    empty = build_session_context(new_session(make_location(None)))
 
     assert (empty.messages, empty.model, empty.thinking_level) == ((), None, "off")
 
 
 def test_a_compaction_stands_for_what_it_did_not_keep() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     _, _, kept, _ = append_all(log, user("1"), answer("2"), user("3"), answer("4"))
     log.append(Compaction(summary="S", first_kept_id=kept, tokens_before=9))
     log.append(user("5"))
@@ -105,7 +105,7 @@ def test_a_compaction_stands_for_what_it_did_not_keep() -> None:
 
 def test_a_compaction_whose_first_kept_entry_is_itself_or_lost_keeps_nothing() -> None:
     for first_kept in ("ffffffff", "00000004"):
-        log = new_session(make_shelf(None))
+        log = new_session(make_location(None))
         append_all(
             log, user("1"), Compaction(summary="S", first_kept_id=first_kept, tokens_before=9)
         )
@@ -115,7 +115,7 @@ def test_a_compaction_whose_first_kept_entry_is_itself_or_lost_keeps_nothing() -
 
 def test_what_a_strategy_shows_in_place_of_the_summary_comes_with_it() -> None:
     picture = Image(data="aGk=", mime_type="image/png")
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     log.append(Compaction(summary="S", first_kept_id="", tokens_before=9, content=(picture,)))
 
     (shown,) = shown_messages(log)
@@ -125,7 +125,7 @@ def test_what_a_strategy_shows_in_place_of_the_summary_comes_with_it() -> None:
 
 
 def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     one, two, three, four = append_all(
         log, user("1"), answer("2", "call"), result("call", "3"), user("4")
     )
@@ -145,7 +145,7 @@ def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
 
 @pytest.mark.parametrize("replacement", [{}, {"content": 5}, {"content": [{"type": "new"}]}])
 def test_an_edit_that_is_not_understood_changes_nothing(replacement: dict[str, Any]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     (one,) = append_all(log, user("1"))
     log.append(ContextEdit(target_id=one, replacement=replacement))
 
@@ -153,7 +153,7 @@ def test_an_edit_that_is_not_understood_changes_nothing(replacement: dict[str, A
 
 
 def test_only_what_is_said_can_be_edited() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     command, summary = append_all(
         log,
         MessageEntry(message=BashExecution(command="ls", output="")),
@@ -170,11 +170,11 @@ def test_only_what_is_said_can_be_edited() -> None:
 
 def test_the_search_for_garbage_goes_on_as_it_was() -> None:
     was_on = gc.isenabled()
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
 
     found = []
-    for wanted in (False, True):
-        gc.enable() if wanted else gc.disable()
+    for enabled in (False, True):
+        gc.enable() if enabled else gc.disable()
         shown_messages(log)
         found.append(gc.isenabled())
     gc.enable() if was_on else gc.disable()
@@ -183,7 +183,7 @@ def test_the_search_for_garbage_goes_on_as_it_was() -> None:
 
 
 def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     log.append(CustomMessageEntry(custom_type="c", content="x"))
 
     (message,) = shown_messages(log)
@@ -228,8 +228,8 @@ WHOLE = [
 
 
 def test_a_screen_shows_what_was_compacted_and_pruned_where_it_was(tmp_path: Path) -> None:
-    shelf = make_shelf(tmp_path)
-    log = new_session(shelf)
+    location = make_location(tmp_path)
+    log = new_session(location)
     ids = compacted(log)
 
     assert displayed(log) == WHOLE
@@ -238,11 +238,11 @@ def test_a_screen_shows_what_was_compacted_and_pruned_where_it_was(tmp_path: Pat
     assert displayed(log) == WHOLE[:7]
     log.close()
     assert log.file is not None
-    assert displayed(open_session(log.file, shelf)) == WHOLE
+    assert displayed(open_session(log.file, location)) == WHOLE
 
 
 def test_of_a_long_branch_a_screen_shows_the_end_and_counts_the_rest() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     compacted(log)
 
     for most in range(1, len(WHOLE) + 2):
@@ -253,7 +253,7 @@ def test_of_a_long_branch_a_screen_shows_the_end_and_counts_the_rest() -> None:
 
 @given(stories)
 def test_a_screen_reads_a_long_branch_part_by_part(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
     whole = display_transcript(log, 10_000).items
@@ -268,7 +268,7 @@ def test_a_screen_reads_a_long_branch_part_by_part(story: list[Step]) -> None:
 
 
 def test_a_screen_never_begins_with_the_result_of_a_call_that_is_not_shown() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     compacted(log)
 
     assert displayed(log, 7)[:2] == ["calls", "all of the output"]
@@ -276,7 +276,7 @@ def test_a_screen_never_begins_with_the_result_of_a_call_that_is_not_shown() -> 
 
 @given(stories)
 def test_a_screen_shows_every_message_of_any_branch(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
     whole = display_transcript(log, 10_000)

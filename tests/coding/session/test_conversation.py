@@ -19,13 +19,13 @@ from pi.coding.session.entries import (
     ModelChange,
 )
 from pi.coding.session.opening import new_session
-from tests.coding.session.sessions import answer, make_shelf, on_disk, result, user
+from tests.coding.session.sessions import answer, make_location, on_disk, result, user
 from tests.coding.session.stories import Append, Step, play, stories
 
 
 @given(stories)
 def test_what_is_shown_is_always_what_the_log_says(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     conversation: Conversation = SessionConversation(log)
     projection = Projection(convert_to_llm)
 
@@ -41,7 +41,7 @@ def test_what_is_shown_is_always_what_the_log_says(story: list[Step]) -> None:
 
 
 def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
-    conversation = SessionConversation(new_session(make_shelf(None)))
+    conversation = SessionConversation(new_session(make_location(None)))
     conversation.append(user("1").message)
     shown = conversation.messages()
     first = conversation.log.tree.outlines[0].id
@@ -56,7 +56,7 @@ def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
 
 
 def test_what_is_said_here_is_shown_as_the_log_has_it_wherever_the_leaf_goes() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     conversation = SessionConversation(log)
     one, two, left_behind = (user(text).message for text in ("one", "two", "left behind"))
     instructions = SystemMessage(content="", sections={"preamble": "Be brief."}, timestamp=1)
@@ -81,7 +81,7 @@ def test_what_is_said_here_is_shown_as_the_log_has_it_wherever_the_leaf_goes() -
 
 
 def test_what_others_add_to_the_log_is_seen() -> None:
-    conversation = SessionConversation(new_session(make_shelf(None)))
+    conversation = SessionConversation(new_session(make_location(None)))
     conversation.log.append(user("1"))
     conversation.messages()
     conversation.log.append(user("2"))
@@ -90,9 +90,9 @@ def test_what_others_add_to_the_log_is_seen() -> None:
     assert list(conversation.messages()) == []
 
 
-@pytest.mark.trap(214)
+@pytest.mark.behaviour("entries-keep-causal-order")
 def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Path) -> None:
-    conversation = SessionConversation(new_session(make_shelf(tmp_path)))
+    conversation = SessionConversation(new_session(make_location(tmp_path)))
     assert conversation.log.file is not None
 
     for number, draft in enumerate([user("1"), answer("2", "call"), result("call", "3")]):
@@ -109,10 +109,10 @@ def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Pa
         ]
 
 
-def test_drafts_are_told_where_the_original_tells_them() -> None:
-    conversation = SessionConversation(new_session(make_shelf(None)))
+def test_drafts_are_public_where_the_original_emits_them() -> None:
+    conversation = SessionConversation(new_session(make_location(None)))
 
-    told = [
+    public = [
         conversation.add(CustomMessageEntry(custom_type="bd", content="boundary msg")),
         conversation.add(Custom(custom_type="bdc", data=1)),
         conversation.add(ContextEdit(target_id="00000001", replacement=None)),
@@ -122,7 +122,7 @@ def test_drafts_are_told_where_the_original_tells_them() -> None:
     ]
 
     times = {"timestamp": "2023-11-14T22:13:20.000Z"}
-    assert told == [
+    assert public == [
         {
             "type": "custom_message",
             "customType": "bd",
@@ -149,5 +149,5 @@ def test_drafts_are_told_where_the_original_tells_them() -> None:
         }
         | times,
     ]
-    assert told[1] is not None
-    assert list(told[1]) == ["type", "customType", "data", "id", "parentId", "timestamp"]
+    assert public[1] is not None
+    assert list(public[1]) == ["type", "customType", "data", "id", "parentId", "timestamp"]

@@ -50,11 +50,11 @@ def said(text: str) -> UserMessage:
         ),
     ],
 )
-def test_a_command_is_told_with_what_came_of_it(run: BashExecution, text: str) -> None:
+def test_a_command_is_converted_with_its_output(run: BashExecution, text: str) -> None:
     assert bash_text(run) == text
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["", "blob:sha256:0a", "data:image/png;base64,aGk=", "<png>"])
 def test_a_picture_that_no_provider_would_take_becomes_a_note(data: str) -> None:
     lost = Image(data=data, mime_type="image/png")

@@ -15,7 +15,7 @@ from tests.coding.session.sessions import (
     answer,
     append_all,
     ids,
-    make_shelf,
+    make_location,
     result,
     user,
 )
@@ -24,7 +24,7 @@ from tests.coding.session.sessions import (
 @pytest.fixture
 def content(tmp_path: Path) -> bytes:
     """A file of many kinds of lines."""
-    log = new_session(make_shelf(tmp_path / "sample"))
+    log = new_session(make_location(tmp_path / "sample"))
     for number in range(8):
         first, *_ = append_all(
             log,
@@ -44,19 +44,19 @@ def line_ids(content: bytes, reports: Reports, tmp_path: Path) -> list[str]:
     """The ids of the entries of a file, after reading and adding to it."""
     path = tmp_path / "damaged.jsonl"
     path.write_bytes(content)
-    log = open_session(path, make_shelf(tmp_path, reports))
+    log = open_session(path, make_location(tmp_path, reports))
     build_session_context(log)
     found = list(ids(log))
     new = log.append(user("goes on"))
     log.close()
-    again = open_session(path, make_shelf(tmp_path, reports))
+    again = open_session(path, make_location(tmp_path, reports))
     again.close()
     assert ids(again) == [*found, new.id]
     assert path.read_bytes().startswith(content)
     return found
 
 
-@pytest.mark.trap(209)
+@pytest.mark.behaviour("torn-last-line-is-repaired")
 def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
     content: bytes, tmp_path: Path
 ) -> None:
@@ -72,7 +72,7 @@ def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
     assert reports == []
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 @pytest.mark.slow
 def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path) -> None:
     chance = random.Random(5)
@@ -96,6 +96,6 @@ def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.trap(209, 214)
-def test_a_process_that_is_killed_has_kept_all_that_it_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("torn-last-line-is-repaired", "entries-keep-causal-order")
+def test_a_process_that_is_killed_has_stored_all_that_it_reported(tmp_path: Path) -> None:
     assert crash(kills=100, seed=7, folder=tmp_path) > 100

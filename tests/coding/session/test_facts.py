@@ -8,26 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Image, SystemMessage, UserMessage
-from pi.coding.session.catalog import FIRST_MESSAGE, SessionFacts, gather_facts, read_facts
+from pi.coding.session.catalog import FIRST_MESSAGE, SessionSummary, read_summary, summary_of_lines
 from pi.coding.session.catalog import read_header as header_of
 from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session
 from pi.coding.session.reading import read_object
-from tests.coding.session.kept import HERE, keep, shelf
-from tests.coding.session.sessions import SESSIONS, answer, append_all, make_shelf, user
+from tests.coding.session.kept import HERE, keep, location
+from tests.coding.session.sessions import SESSIONS, answer, append_all, make_location, user
 from tests.coding.session.stories import Step, play, stories
 
 HEADER = {"type": "session", "id": "one", "timestamp": "2026-11-15T19:23:06.927Z", "cwd": "/x"}
 STARTED = 1794770586927
 
 
-def facts(*entries: object) -> SessionFacts:
-    return gather_facts(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
+def facts(*entries: object) -> SessionSummary:
+    return summary_of_lines(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
 
 
-def test_a_session_tells_who_it_is_and_what_was_said(tmp_path: Path) -> None:
-    log = new_session(shelf(tmp_path), id="abc", parent="/other.jsonl")
+def test_a_summary_has_the_id_and_the_first_message(tmp_path: Path) -> None:
+    log = new_session(location(tmp_path), id="abc", parent="/other.jsonl")
     append_all(
         log,
         MessageEntry(message=SystemMessage(content="You are pi.")),
@@ -40,7 +40,7 @@ def test_a_session_tells_who_it_is_and_what_was_said(tmp_path: Path) -> None:
     log.close()
     assert log.file is not None
 
-    assert read_facts(log.file) == SessionFacts(
+    assert read_summary(log.file) == SessionSummary(
         id="abc",
         cwd=HERE,
         created_ms=1_700_000_000_000,
@@ -68,10 +68,10 @@ def test_the_first_message_is_short_and_harmless() -> None:
 
 
 def test_pictures_are_a_message_without_words() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
 
-    found = gather_facts(HEADER, [log.line(0)])
+    found = summary_of_lines(HEADER, [log.line(0)])
 
     assert (found.first_message, found.message_count) == ("", 1)
 
@@ -103,7 +103,7 @@ def test_a_file_that_begins_with_no_header_is_no_session(tmp_path: Path, content
     path = tmp_path / "s.jsonl"
     path.write_bytes(content)
 
-    assert read_facts(path) is None
+    assert read_summary(path) is None
     assert header_of(path) is None
 
 
@@ -112,7 +112,7 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
     message = {"message": {"content": "hello", "role": "user"}, "id": "1", "type": "message"}
     path.write_text(f'garbage\n{json.dumps(HEADER)}\n{json.dumps(message, indent=None)}\n{{"ty')
 
-    found = read_facts(path)
+    found = read_summary(path)
 
     assert found is not None
     assert (found.first_message, found.message_count) == ("hello", 1)
@@ -127,18 +127,18 @@ def slowly(log: SessionLog) -> tuple[int, str | None]:
 
 @given(stories)
 def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
 
-    found = gather_facts(HEADER, map(log.line, range(len(log.tree))))
+    found = summary_of_lines(HEADER, map(log.line, range(len(log.tree))))
 
     assert (found.message_count, found.name) == slowly(log)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_sessions_of_pi_are_listed(path: Path) -> None:
-    found = read_facts(path)
+    found = read_summary(path)
 
     assert found is not None
     assert found.message_count > 0
@@ -147,10 +147,10 @@ def test_sessions_of_pi_are_listed(path: Path) -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_at_all_make_it_fail(junk: bytes) -> None:
-    gather_facts(HEADER, junk.splitlines(keepends=True))
+    summary_of_lines(HEADER, junk.splitlines(keepends=True))
 
 
 def test_a_file_of_a_session_is_read_by_its_path(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello", id="abc")
+    path = keep(location(tmp_path), "hello", id="abc")
 
     assert (header_of(path) or {})["id"] == "abc"

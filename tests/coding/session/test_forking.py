@@ -16,25 +16,25 @@ from tests.coding.session.sessions import (
     answer,
     append_all,
     ids,
-    make_shelf,
+    make_location,
     on_disk,
     user,
 )
 from tests.coding.session.stories import Step, play, stories
 
 
-@pytest.mark.trap(215)
+@pytest.mark.behaviour("fork-is-complete")
 def test_a_fork_keeps_its_beginning_its_compaction_and_its_labels(tmp_path: Path) -> None:
-    shelf = make_shelf(tmp_path)
-    log = new_session(shelf)
+    location = make_location(tmp_path)
+    log = new_session(location)
     first, _, kept, second = append_all(log, user("first"), answer("1"), user("kept"), answer("2"))
     append_all(log, Compaction(summary="S", first_kept_id=kept, tokens_before=1))
     append_all(log, Label(target_id=first, label="on the path"), user("second"), answer("3"))
     log.move_to(second)
-    append_all(log, Label(target_id=kept, label="elsewhere"), Label(target_id=first))
+    append_all(log, Label(target_id=kept, label="other"), Label(target_id=first))
     log.move_to(ids(log)[7])
 
-    fork = clone(log, shelf)
+    fork = clone(log, location)
 
     assert ids(fork)[:8] == ids(log)[:8]
     assert build_session_context(fork) == build_session_context(log)
@@ -46,17 +46,17 @@ def test_a_fork_keeps_its_beginning_its_compaction_and_its_labels(tmp_path: Path
     assert fork.tree.path(fork.leaf) == list(range(len(fork.tree)))
     assert log.file is not None
     fork.close()
-    assert open_session(fork.file, shelf).labels == log.labels
+    assert open_session(fork.file, location).labels == log.labels
 
 
 @given(stories)
 def test_a_fork_shows_what_its_original_shows_and_leaves_it_alone(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
     before = [log.line(place) for place in range(len(log.tree))]
 
-    fork = clone(log, make_shelf(None))
+    fork = clone(log, make_location(None))
 
     path = log.tree.path(log.leaf)
     assert build_session_context(fork) == build_session_context(log)
@@ -67,16 +67,16 @@ def test_a_fork_shows_what_its_original_shows_and_leaves_it_alone(story: list[St
     assert [log.line(place) for place in range(len(log.tree))] == before
 
 
-@pytest.mark.trap(216)
+@pytest.mark.behaviour("branching-from-the-start")
 def test_the_first_message_can_be_forked_without_a_file(tmp_path: Path) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     _, first = append_all(log, ModelChange(provider="p", model_id="m"), user("first"))
 
-    fork, text = fork_before(log, first, make_shelf(None))
+    fork, text = fork_before(log, first, make_location(None))
 
     assert (text, ids(fork), fork.file) == ("first", ids(log)[:1], None)
     assert fork.header.parent_session is UNSET
-    kept, _ = fork_before(log, first, make_shelf(tmp_path))
+    kept, _ = fork_before(log, first, make_location(tmp_path))
     assert not kept.is_saved
     kept.append(user("better"))
     assert kept.is_saved
@@ -84,22 +84,22 @@ def test_the_first_message_can_be_forked_without_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("which", ["nowhere", "00000003"])
 def test_only_a_question_can_be_forked_from(which: str) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     append_all(log, user("1"), answer("2"))
 
     with pytest.raises(CannotFork, match="Invalid entry ID for forking"):
-        fork_before(log, which, make_shelf(None))
+        fork_before(log, which, make_location(None))
 
 
 def test_a_fork_at_an_entry_includes_it() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     first, second, _ = append_all(log, user("1"), answer("2"), user("3"))
 
-    assert ids(fork_at(log, second, make_shelf(None))) == [first, second]
-    assert ids(fork_at(log, None, make_shelf(None))) == []
+    assert ids(fork_at(log, second, make_location(None))) == [first, second]
+    assert ids(fork_at(log, None, make_location(None))) == []
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_names_are_cleaned_when_they_are_copied(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(
@@ -108,7 +108,7 @@ def test_names_are_cleaned_when_they_are_copied(tmp_path: Path) -> None:
         '{"type":"session_info","id":"b","parentId":"a","timestamp":"t","name":"fine"}'
     )
 
-    fork = fork_file(path, make_shelf(tmp_path))
+    fork = fork_file(path, make_location(tmp_path))
 
     assert fork.file is not None
     assert [(line["name"], line.get("z")) for line in on_disk(fork.file)[1:]] == [
@@ -124,13 +124,13 @@ def test_entries_of_a_newer_version_keep_it(tmp_path: Path) -> None:
         '{"type":"session_info","id":"a","parentId":null,"timestamp":"t","name":"n"}\n'
     )
 
-    assert fork_file(path, make_shelf(tmp_path)).header.version == 99
+    assert fork_file(path, make_location(tmp_path)).header.version == 99
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_the_fork_of_a_missing_file_fails_and_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
-        fork_file(tmp_path / "none.jsonl", make_shelf(tmp_path))
+        fork_file(tmp_path / "none.jsonl", make_location(tmp_path))
 
     assert list(tmp_path.iterdir()) == []
 
@@ -140,16 +140,16 @@ def test_a_fork_of_an_old_file_leaves_that_as_it_is(tmp_path: Path) -> None:
     lines = (GOLDEN / "sessions/loaded-v1.jsonl").read_bytes().replace(b',"version":3', b"")
     source.write_bytes(lines)
 
-    fork = fork_file(source, make_shelf(tmp_path / "forks"))
+    fork = fork_file(source, make_location(tmp_path / "forks"))
 
     assert (fork.header.version, source.read_bytes()) == (3, lines)
 
 
 def test_a_session_can_be_named_in_its_fork() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     append_all(log, user("1"), SessionInfo(name="mine"))
 
-    fork = clone(log, make_shelf(None))
+    fork = clone(log, make_location(None))
     fork.append(SessionInfo(name="other"))
 
     assert (log.name, fork.name) == ("mine", "other")

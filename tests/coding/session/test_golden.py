@@ -19,16 +19,16 @@ from pi.coding.session.file_operations import clone, fork_before, fork_file
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import open_session
 from pi.coding.session.views import Landing, landing, spoken_text, tree_json
-from tests.coding.session.sessions import GOLDEN, SESSIONS, ids, make_shelf, on_disk
+from tests.coding.session.sessions import GOLDEN, SESSIONS, ids, make_location, on_disk
 
 
 def opened(name: str, tmp_path: Path) -> SessionLog:
     path = tmp_path / f"{name}.jsonl"
     shutil.copy(GOLDEN / "sessions" / path.name, path)
-    return open_session(path, make_shelf(tmp_path))
+    return open_session(path, make_location(tmp_path))
 
 
-def told(log: str, id: str) -> Any:
+def recorded(log: str, id: str) -> Any:
     """What the original answered to a command over RPC."""
     for line in (GOLDEN / "rpc_answers.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
@@ -45,7 +45,7 @@ def entries_of(log: SessionLog) -> list[dict[str, Any]]:
     return [log.json(place) for place in range(len(log.tree))]
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_a_session_of_the_original_is_read_in_full_and_stays_as_it_is(
     path: Path, tmp_path: Path
@@ -83,10 +83,10 @@ def test_a_conversation_with_steering_aborts_and_commands_is_shown_as_the_origin
     log = opened("conversation-steer-abort-bash", tmp_path)
     name = "conversation-steer-followup-abort-bash"
 
-    assert messages_of(log) == told(name, "r20")["messages"]
-    assert log.name == told(name, "r22")["sessionName"]
-    assert len(messages_of(log)) == told(name, "r22")["messageCount"]
-    assert build_session_context(log).thinking_level == told(name, "r22")["thinkingLevel"]
+    assert messages_of(log) == recorded(name, "r20")["messages"]
+    assert log.name == recorded(name, "r22")["sessionName"]
+    assert len(messages_of(log)) == recorded(name, "r22")["messageCount"]
+    assert build_session_context(log).thinking_level == recorded(name, "r22")["thinkingLevel"]
 
 
 def test_a_compaction_is_shown_as_the_original_shows_it(tmp_path: Path) -> None:
@@ -96,34 +96,34 @@ def test_a_compaction_is_shown_as_the_original_shows_it(tmp_path: Path) -> None:
     later = len(messages_of(log))
     log.move_to(first)
 
-    assert messages_of(log) == told(name, "r7")["messages"]
-    assert later == told(name, "r14")["messageCount"] == told(name, "r27")["messageCount"]
+    assert messages_of(log) == recorded(name, "r7")["messages"]
+    assert later == recorded(name, "r14")["messageCount"] == recorded(name, "r27")["messageCount"]
 
 
-def test_the_tree_is_told_as_the_original_tells_it(tmp_path: Path) -> None:
+def test_the_tree_has_the_json_of_the_original(tmp_path: Path) -> None:
     log = opened("tree-branches-labels", tmp_path)
 
     answer = {"tree": json.loads(tree_json(log)), "leafId": log.leaf_id}
 
-    assert answer == told("extension-ui-and-tree", "r23")
+    assert answer == recorded("extension-ui-and-tree", "r23")
 
 
 @pytest.mark.parametrize("id", ["r8", "r11"])
-def test_entries_are_told_as_the_original_tells_them(id: str, tmp_path: Path) -> None:
+def test_entries_have_the_json_of_the_original(id: str, tmp_path: Path) -> None:
     log = opened("tree-branches-labels", tmp_path)
-    expected = told("extension-ui-and-tree", id)
+    expected = recorded("extension-ui-and-tree", id)
     count = len(expected["entries"])
 
     assert entries_of(log)[:count] == expected["entries"]
 
 
-def test_entries_that_were_only_told_make_the_same_tree(tmp_path: Path) -> None:
-    entries = told("abort-during-tools-images", "r9")
+def test_entries_from_rpc_alone_make_the_same_tree(tmp_path: Path) -> None:
+    entries = recorded("abort-during-tools-images", "r9")
     header = {"type": "session", "version": 3, "id": "x", "timestamp": "", "cwd": "/"}
-    path = tmp_path / "told.jsonl"
+    path = tmp_path / "entries.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in [header, *entries["entries"]]))
 
-    log = open_session(path, make_shelf(tmp_path))
+    log = open_session(path, make_location(tmp_path))
 
     assert not [entry for entry in log.entries() if isinstance(entry, UnknownEntry)]
     assert (entries_of(log), log.leaf_id) == (entries["entries"], entries["leafId"])
@@ -157,19 +157,19 @@ def test_the_questions_of_a_branch_are_those_that_the_original_offers_to_fork(
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]
 
-    assert questions == told(log_name, id)["messages"]
+    assert questions == recorded(log_name, id)["messages"]
 
 
-@pytest.mark.trap(215)
+@pytest.mark.behaviour("fork-is-complete")
 def test_a_fork_has_the_entries_that_the_fork_of_the_original_has(tmp_path: Path) -> None:
     log = opened("compaction-all-reasons", tmp_path)
     expected = on_disk(GOLDEN / "sessions/fork-of-compaction.jsonl")
 
-    fork, text = fork_before(log, "e4152124", make_shelf(tmp_path))
+    fork, text = fork_before(log, "e4152124", make_location(tmp_path))
 
     assert fork.file is not None
     copied = on_disk(fork.file)
-    assert text == told("compaction-fork-clone-switch", "r16")["text"]
+    assert text == recorded("compaction-fork-clone-switch", "r16")["text"]
     assert copied[1:] == expected[1 : len(copied)]
     assert copied[0]["parentSession"] == str(log.file)
     assert [line["type"] for line in copied].count("session") == 1
@@ -178,7 +178,7 @@ def test_a_fork_has_the_entries_that_the_fork_of_the_original_has(tmp_path: Path
 def test_a_clone_has_the_entries_that_the_clone_of_the_original_has(tmp_path: Path) -> None:
     log = opened("fork-of-compaction", tmp_path)
 
-    copy = clone(log, make_shelf(tmp_path))
+    copy = clone(log, make_location(tmp_path))
 
     assert copy.file is not None
     assert on_disk(copy.file)[1:] == on_disk(GOLDEN / "sessions/clone-of-fork.jsonl")[1:]
@@ -188,7 +188,7 @@ def test_a_clone_has_the_entries_that_the_clone_of_the_original_has(tmp_path: Pa
 def test_the_fork_of_a_file_has_all_its_entries(tmp_path: Path) -> None:
     source = GOLDEN / "sessions/tree-branches-labels.jsonl"
 
-    fork = fork_file(source, make_shelf(tmp_path))
+    fork = fork_file(source, make_location(tmp_path))
 
     assert fork.file is not None
     assert fork.file.read_bytes().split(b"\n")[1:] == source.read_bytes().split(b"\n")[1:]

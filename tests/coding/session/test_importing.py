@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import SessionCatalog, read_facts
+from pi.coding.session.catalog import SessionCatalog, read_summary
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
-from pi.coding.session.file_operations import adopt_strays, import_session, unquoted
-from pi.coding.session.opening import Shelf, open_session
-from tests.coding.session.kept import HERE, THERE, begin, keep, shelf
-from tests.coding.session.sessions import make_shelf, user
+from pi.coding.session.file_operations import import_session, move_legacy_sessions, unquoted
+from pi.coding.session.opening import SessionLocation, open_session
+from tests.coding.session.kept import HERE, THERE, begin, keep, location
+from tests.coding.session.sessions import make_location, user
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
@@ -35,11 +35,11 @@ def test_a_path_is_understood_with_quotes_blanks_and_home(typed: str, meant: str
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
     """A session of another machine."""
-    return keep(shelf(tmp_path / "other machine", THERE), "hello", id="abc")
+    return keep(location(tmp_path / "other machine", THERE), "hello", id="abc")
 
 
 def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: Path) -> None:
-    place = shelf(tmp_path / "agent")
+    place = location(tmp_path / "agent")
     before = foreign.read_bytes()
 
     imported = import_session(foreign, place)
@@ -47,13 +47,13 @@ def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: P
     assert imported.read_bytes() == before.replace(THERE.encode(), HERE.encode())
     assert stat.S_IMODE(imported.stat().st_mode) == 0o600
     assert foreign.read_bytes() == before
-    listed = SessionCatalog(tmp_path / "agent").of_project(HERE)
+    listed = SessionCatalog(tmp_path / "agent").in_directory(HERE)
     assert [(each.path, each.facts.id) for each in listed] == [(imported, "abc")]
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_a_session_that_is_there_and_went_on_is_kept(tmp_path: Path, foreign: Path) -> None:
-    place = shelf(tmp_path / "agent")
+    place = location(tmp_path / "agent")
     imported = import_session(foreign, place)
     log = open_session(imported, place)
     log.append(user("more"))
@@ -66,18 +66,18 @@ def test_a_session_that_is_there_and_went_on_is_kept(tmp_path: Path, foreign: Pa
     assert imported.read_bytes() == before
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_another_session_of_the_same_id_becomes_a_fork(tmp_path: Path, foreign: Path) -> None:
-    place = shelf(tmp_path / "agent", at=5)
+    place = location(tmp_path / "agent", at=5)
     first = import_session(foreign, place)
     before = first.read_bytes()
-    log = open_session(foreign, shelf(tmp_path, THERE))
+    log = open_session(foreign, location(tmp_path, THERE))
     log.append(user("went on there"))
     log.close()
 
     second = import_session(foreign, place)
 
-    facts = read_facts(second)
+    facts = read_summary(second)
     assert facts is not None
     assert (facts.cwd, facts.parent, facts.message_count) == (HERE, str(foreign), 2)
     assert facts.id != "abc"
@@ -88,21 +88,21 @@ def test_a_header_that_makes_no_file_name_gets_another_id(tmp_path: Path) -> Non
     odd = tmp_path / "odd.jsonl"
     header = '{"type":"session","version":3,"id":"../x","timestamp":"","cwd":"/y"}'
     odd.write_text(header + '\n{"type":"session_info","id":"1","parentId":null,"name":"n"}\n')
-    place = shelf(tmp_path / "agent")
+    place = location(tmp_path / "agent")
 
     imported = import_session(odd, place)
 
     assert imported.parent == place.directory
-    facts = read_facts(imported)
+    facts = read_summary(imported)
     assert facts is not None
     assert (facts.name, facts.cwd, facts.id == "../x") == ("n", HERE, False)
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_only_sessions_are_imported(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
     (tmp_path / "empty.jsonl").touch()
-    place = shelf(tmp_path / "agent")
+    place = location(tmp_path / "agent")
 
     for other in ("notes.jsonl", "empty.jsonl"):
         with pytest.raises(NotASession):
@@ -110,28 +110,28 @@ def test_only_sessions_are_imported(tmp_path: Path) -> None:
     for missing in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(SessionNotFound):
             import_session(missing, place)
-    with pytest.raises(SessionProblem, match="saves no sessions"):
-        import_session(tmp_path / "notes.jsonl", make_shelf(None))
+    with pytest.raises(SessionProblem, match="not saved in this run"):
+        import_session(tmp_path / "notes.jsonl", make_location(None))
 
     assert not (tmp_path / "agent").exists()
 
 
 def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) -> None:
     def stray(id: str) -> Path:
-        return keep(Shelf(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id=id)
+        return keep(SessionLocation(tmp_path, HERE, print, location(tmp_path).stamps), "x", id=id)
 
     path, taken = stray("a"), stray("b")
-    directory = shelf(tmp_path).directory
+    directory = location(tmp_path).directory
     assert directory is not None
     directory.mkdir(parents=True)
     (directory / taken.name).write_text("mine")
     (tmp_path / "history.jsonl").write_text("{}\n")
     (tmp_path / "no-cwd.jsonl").write_text('{"type":"session","id":"c"}\n')
     (tmp_path / "folder.jsonl").mkdir()
-    open_now = begin(Shelf(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id="d")
+    open_now = begin(SessionLocation(tmp_path, HERE, print, location(tmp_path).stamps), "x", id="d")
     content = path.read_bytes()
 
-    assert adopt_strays(tmp_path) == [directory / path.name]
+    assert move_legacy_sessions(tmp_path) == [directory / path.name]
 
     assert (directory / path.name).read_bytes() == content
     assert (directory / taken.name).read_text() == "mine"
@@ -141,4 +141,4 @@ def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) ->
     assert open_now.file.exists()
     assert (tmp_path / "history.jsonl").exists()
     open_now.close()
-    assert adopt_strays(tmp_path / "none") == []
+    assert move_legacy_sessions(tmp_path / "none") == []

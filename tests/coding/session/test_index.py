@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import FILE_NAME, Row, SessionFacts, load_index, save_index
+from pi.coding.session.catalog import FILE_NAME, IndexRow, SessionSummary, load_index, save_index
 
-FACTS = SessionFacts(
+FACTS = SessionSummary(
     id="a",
     cwd="/x",
     created_ms=1,
@@ -18,12 +18,12 @@ FACTS = SessionFacts(
     last_message_ms=2,
 )
 ROWS = {
-    "/s/a.jsonl": Row(size=1, modified_ns=2, facts=FACTS),
-    "/s/no.jsonl": Row(size=3, modified_ns=4, facts=None),
+    "/s/a.jsonl": IndexRow(size=1, modified_ns=2, facts=FACTS),
+    "/s/no.jsonl": IndexRow(size=3, modified_ns=4, facts=None),
 }
 
 
-def test_what_is_saved_is_loaded_and_is_nobody_elses_business(tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded_and_is_private(tmp_path: Path) -> None:
     save_index(tmp_path, ROWS)
 
     assert load_index(tmp_path) == ROWS

@@ -10,7 +10,7 @@ import pytest
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.opening import open_session
 from pi.coding.session.writing import SessionLock, lock_session, sole_use
-from tests.coding.session.kept import begin, keep, shelf
+from tests.coding.session.kept import begin, keep, location
 from tests.files import full_disk
 
 HOLD = """
@@ -36,18 +36,18 @@ def hold(path: Path) -> subprocess.Popen[str]:
     return holder
 
 
-@pytest.mark.trap(219)
-def test_the_second_process_is_told_which_the_first_is_also_through_a_link(tmp_path: Path) -> None:
+@pytest.mark.behaviour("session-identity-and-order")
+def test_the_second_process_learns_the_pid_of_the_first_also_through_a_link(tmp_path: Path) -> None:
     path, link = tmp_path / "s.jsonl", tmp_path / "link.jsonl"
     path.touch()
     link.symlink_to(path)
 
     with hold(path) as holder:
-        with pytest.raises(SessionInUse) as told:
+        with pytest.raises(SessionInUse) as refused:
             lock_session(link)
         holder.communicate()
 
-    assert (told.value.pid, told.value.path) == (holder.pid, link)
+    assert (refused.value.pid, refused.value.path) == (holder.pid, link)
 
 
 def test_a_lock_ends_with_its_holder_however_it_ends(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_the_same_process_cannot_open_a_session_twice(tmp_path: Path) -> None:
     lock = lock_session(path)
     assert lock is not None
 
-    with pytest.raises(SessionInUse) as told:
+    with pytest.raises(SessionInUse) as refused:
         lock_session(path)
     lock.__exit__()
 
-    assert told.value.pid == os.getpid()
+    assert refused.value.pid == os.getpid()
 
 
 def test_a_lock_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_pa
         lock_session(path)
 
 
-def test_the_lock_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_the_lock_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with SessionLock(path):
         (tmp_path / "s.jsonl.lock").unlink()
@@ -118,7 +118,7 @@ def test_a_lock_whose_folder_has_become_a_file_can_be_left(tmp_path: Path) -> No
     assert folder.read_text() == "in the way"
 
 
-def test_a_damaged_lock_file_names_nobody(tmp_path: Path) -> None:
+def test_a_damaged_lock_file_names_no_process(tmp_path: Path) -> None:
     lock = SessionLock(tmp_path / "s.jsonl")
     (tmp_path / "s.jsonl.lock").write_text("who?")
 
@@ -129,8 +129,8 @@ def test_where_no_lock_can_be_made_there_is_none(tmp_path: Path) -> None:
     assert lock_session(tmp_path / "missing/s.jsonl") is None
 
 
-def test_nobody_can_open_the_session_meanwhile_and_everybody_after(tmp_path: Path) -> None:
-    place = shelf(tmp_path)
+def test_the_session_cannot_be_opened_meanwhile_but_after(tmp_path: Path) -> None:
+    place = location(tmp_path)
     path = keep(place, "x")
 
     with sole_use(path), pytest.raises(SessionInUse):
@@ -141,7 +141,7 @@ def test_nobody_can_open_the_session_meanwhile_and_everybody_after(tmp_path: Pat
 
 
 def test_a_session_that_is_open_cannot_be_had(tmp_path: Path) -> None:
-    log = begin(shelf(tmp_path), "x")
+    log = begin(location(tmp_path), "x")
     assert log.file is not None
 
     with pytest.raises(SessionInUse), sole_use(log.file):
@@ -162,9 +162,9 @@ def test_a_lock_holds_on_a_full_disk_without_the_name_of_its_holder(tmp_path: Pa
         lock = lock_session(path)
     assert lock is not None
     try:
-        with pytest.raises(SessionInUse) as told:
+        with pytest.raises(SessionInUse) as refused:
             lock_session(path)
     finally:
         lock.__exit__()
 
-    assert told.value.pid is None
+    assert refused.value.pid is None

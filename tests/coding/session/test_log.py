@@ -25,21 +25,21 @@ from pi.coding.session.entries import (
 from pi.coding.session.errors import EntryNotFound
 from pi.coding.session.log import Bookmark, is_worth_keeping
 from pi.coding.session.opening import new_session, open_session
-from tests.coding.session.sessions import answer, append_all, ids, make_shelf, on_disk, user
+from tests.coding.session.sessions import answer, append_all, ids, make_location, on_disk, user
 from tests.coding.session.stories import Step, play, stories
 
 
 @given(stories)
 def test_any_tree_of_entries_round_trips(story: list[Step]) -> None:
     with TemporaryDirectory() as folder:
-        log = new_session(make_shelf(Path(folder)))
+        log = new_session(make_location(Path(folder)))
         log.append(user("worth keeping"))
         for step in story:
             play(log, step)
         log.close()
         assert log.file is not None
 
-        again = open_session(log.file, make_shelf(Path(folder)))
+        again = open_session(log.file, make_location(Path(folder)))
         again.close()
 
     assert list(again.entries()) == list(log.entries())
@@ -51,7 +51,7 @@ def test_any_tree_of_entries_round_trips(story: list[Step]) -> None:
 
 
 def test_an_entry_follows_the_leaf_and_becomes_it() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     first = log.append(user("1"))
     second = log.append(user("2"))
     log.move_to(first.id)
@@ -64,7 +64,7 @@ def test_an_entry_follows_the_leaf_and_becomes_it() -> None:
 
 
 def test_the_transcript_shows_everything_with_compactions_where_they_happened() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     append_all(log, user("1"), answer("2"))
     log.append(Compaction(summary="S", first_kept_id=log.leaf_id or "", tokens_before=1))
     log.append(user("3"))
@@ -76,12 +76,12 @@ def test_the_transcript_shows_everything_with_compactions_where_they_happened() 
 
 def test_the_leaf_cannot_go_where_nothing_is() -> None:
     with pytest.raises(EntryNotFound):
-        new_session(make_shelf(None)).move_to("nowhere")
+        new_session(make_location(None)).move_to("nowhere")
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_names_and_labels_are_stored_clean(tmp_path: Path) -> None:
-    log = new_session(make_shelf(tmp_path))
+    log = new_session(make_location(tmp_path))
     (first,) = append_all(log, SessionInfo(name="a\nb\x1b[2J "))
     append_all(log, Label(target_id=first, label="x\ty"), Label(target_id="other", label="\n"))
     assert log.file is not None
@@ -95,14 +95,14 @@ def test_names_and_labels_are_stored_clean(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_unknown_is_told_in_full() -> None:
+def test_unknown_entries_keep_all_fields() -> None:
     line = b'{"type":"future","id":"a","parentId":null,"x":[1]}\n'
-    log = new_session(make_shelf(None), lines=[line])
+    log = new_session(make_location(None), lines=[line])
 
     assert (log.json(0), log.line(0)) == (json.loads(line), line)
 
 
-def test_only_what_somebody_said_ran_or_named_is_worth_keeping() -> None:
+def test_only_messages_commands_and_names_are_worth_keeping() -> None:
     bash = MessageEntry(message=BashExecution(command="ls", output=""))
     worth: list[Entry] = [user("1"), answer("2"), bash, SessionInfo(name="n")]
     not_worth: list[Entry] = [
@@ -122,7 +122,7 @@ def test_only_what_somebody_said_ran_or_named_is_worth_keeping() -> None:
 
 def test_ids_are_never_given_twice() -> None:
     taken = b'{"type":"x","id":"00000002","parentId":null}\n'
-    log = new_session(make_shelf(None), lines=[taken])
+    log = new_session(make_location(None), lines=[taken])
 
     append_all(log, user("1"), user("2"))
 

@@ -8,7 +8,7 @@ from typing import Any
 from pi.coding.session.entries import Compaction
 from pi.coding.session.opening import open_session
 from pi.coding.session.reading import migrate, parse_session
-from tests.coding.session.sessions import GOLDEN, make_shelf, make_stamps
+from tests.coding.session.sessions import GOLDEN, make_location, make_stamps
 
 FIRST: list[dict[str, Any]] = [
     {"type": "session", "id": "v1id", "timestamp": "t", "cwd": "/c", "provider": "mock"},
@@ -94,13 +94,13 @@ def test_opening_an_old_file_replaces_it_at_once_and_keeps_the_old_one(tmp_path:
     path = tmp_path / "old.jsonl"
     old = text(FIRST[:2]) + b"not json\n" + text(FIRST[2:])
     path.write_bytes(old)
-    (tmp_path / "old.jsonl.bak").write_text("somebody else's")
+    (tmp_path / "old.jsonl.bak").write_text("another program's")
 
-    log = open_session(path, make_shelf(tmp_path))
+    log = open_session(path, make_location(tmp_path))
     log.close()
 
-    again = open_session(path, make_shelf(tmp_path))
-    assert (tmp_path / "old.jsonl.bak").read_text() == "somebody else's"
+    again = open_session(path, make_location(tmp_path))
+    assert (tmp_path / "old.jsonl.bak").read_text() == "another program's"
     assert (tmp_path / "old.jsonl.bak2").read_bytes() == old
     assert path.read_bytes().split(b"\n")[2] == b"not json"
     assert list(again.entries()) == list(log.entries())

@@ -10,13 +10,13 @@ import pytest
 from pi.coding.session.entries import ModelChange, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session, open_session
-from pi.coding.session.writing import Mirror
+from pi.coding.session.writing import SessionWriter
 from tests.coding.session.sessions import (
     Reports,
     answer,
     append_all,
     ids,
-    make_shelf,
+    make_location,
     on_disk,
     user,
 )
@@ -27,7 +27,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and devices o
 
 def saved(tmp_path: Path, reports: Reports) -> tuple[SessionLog, Path]:
     """A session with a file."""
-    log = new_session(make_shelf(tmp_path, reports))
+    log = new_session(make_location(tmp_path, reports))
     append_all(log, user("1"), answer("2"))
     assert log.file is not None
     return log, log.file
@@ -35,7 +35,7 @@ def saved(tmp_path: Path, reports: Reports) -> tuple[SessionLog, Path]:
 
 def test_a_file_appears_with_the_first_thing_that_is_worth_keeping(tmp_path: Path) -> None:
     folder = tmp_path / "sessions/--proj--"
-    log = new_session(make_shelf(folder))
+    log = new_session(make_location(folder))
     assert log.file is not None
     append_all(log, ModelChange(provider="p", model_id="m"))
     assert not folder.exists()
@@ -58,7 +58,7 @@ def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.trap(209)
+@pytest.mark.behaviour("torn-last-line-is-repaired")
 @pytest.mark.parametrize("torn", [b'{"type":"message","id":"x', b"\xff", b'{"type":"x","id":"t"}'])
 def test_a_torn_last_line_is_ended_before_the_next_is_written(torn: bytes, tmp_path: Path) -> None:
     log, path = saved(tmp_path, Reports())
@@ -66,13 +66,13 @@ def test_a_torn_last_line_is_ended_before_the_next_is_written(torn: bytes, tmp_p
     before = path.read_bytes()
     path.write_bytes(before + torn)
 
-    log = open_session(path, make_shelf(tmp_path))
+    log = open_session(path, make_location(tmp_path))
     leaf = log.leaf_id
     new = log.append(user("3"))
     log.close()
 
     assert path.read_bytes().startswith(before + torn + b"\n")
-    again = open_session(path, make_shelf(tmp_path))
+    again = open_session(path, make_location(tmp_path))
     assert ids(again)[-2:] == [leaf, new.id]
     assert list(again.entries()) == list(log.entries())
 
@@ -89,8 +89,8 @@ def test_a_line_that_another_program_tore_meanwhile_is_ended_too(tmp_path: Path)
 
 
 @posix
-@pytest.mark.trap(223)
-def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-writes-are-reported")
+def test_a_full_disk_is_reported_once_and_the_session_goes_on_in_memory(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
 
@@ -101,7 +101,7 @@ def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Pa
         reports
         == [log.problem]
         == [
-            f"The session is no longer saved, it goes on in memory: cannot write {path}: "
+            f"The session is no longer saved, it continues in memory: cannot write {path}: "
             "File too large."
         ]
     )
@@ -111,7 +111,7 @@ def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Pa
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
@@ -122,17 +122,17 @@ def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Pat
 
     assert (reports[1:], log.problem) == (["The session is saved again."], None)
     log.close()
-    again = open_session(path, make_shelf(tmp_path))
+    again = open_session(path, make_location(tmp_path))
     assert list(again.entries()) == list(log.entries())
     assert len(on_disk(path)) == 6
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
     tmp_path: Path,
 ) -> None:
-    log = new_session(make_shelf(tmp_path / "sessions"))
+    log = new_session(make_location(tmp_path / "sessions"))
     with full_disk(10):
         append_all(log, user("1"))
 
@@ -143,9 +143,9 @@ def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
-    log = new_session(make_shelf(tmp_path / "sessions"))
+    log = new_session(make_location(tmp_path / "sessions"))
     with full_disk(10):
         append_all(log, user("1"), answer("2"))
     assert log.file is not None
@@ -158,10 +158,10 @@ def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> N
 
 
 @posix
-@pytest.mark.trap(223)
-def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-writes-are-reported")
+def test_a_disk_that_is_full_from_the_start_is_reported(tmp_path: Path) -> None:
     reports = Reports()
-    log = new_session(make_shelf(tmp_path, reports))
+    log = new_session(make_location(tmp_path, reports))
 
     with full_disk(10):
         append_all(log, user("1"), user("2"))
@@ -172,9 +172,9 @@ def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
-def test_a_device_that_takes_nothing_is_told() -> None:
+def test_a_device_that_takes_nothing_is_reported() -> None:
     reports = Reports()
-    mirror = Mirror(Path("/dev/full"), reports)
+    mirror = SessionWriter(Path("/dev/full"), reports)
     mirror.follow()
 
     mirror.write(b"{}\n", worth_keeping=True)
@@ -183,11 +183,11 @@ def test_a_device_that_takes_nothing_is_told() -> None:
     assert "/dev/full" in reports[0]
 
 
-@pytest.mark.trap(223)
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-writes-are-reported")
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     reports = Reports()
     (tmp_path / "file").touch()
-    log = new_session(make_shelf(tmp_path / "file/sessions", reports))
+    log = new_session(make_location(tmp_path / "file/sessions", reports))
 
     append_all(log, user("1"), user("2"))
 
@@ -196,18 +196,18 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
     reports = Reports()
     tmp_path.chmod(0o500)
-    log = new_session(make_shelf(tmp_path, reports))
+    log = new_session(make_location(tmp_path, reports))
 
     append_all(log, user("1"))
 
     assert len(reports) == 1
 
 
-@pytest.mark.trap(211, 223)
-def test_a_file_that_was_removed_is_told_and_the_session_can_be_closed(tmp_path: Path) -> None:
+@pytest.mark.behaviour("damaged-session-can-close", "failed-writes-are-reported")
+def test_a_file_that_was_removed_is_reported_and_the_session_can_be_closed(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
     path.unlink()
@@ -215,12 +215,14 @@ def test_a_file_that_was_removed_is_told_and_the_session_can_be_closed(tmp_path:
     append_all(log, user("3"), user("4"))
     log.close()
 
-    assert reports == [f"The session is no longer saved, it goes on in memory: {path} was removed."]
+    assert reports == [
+        f"The session is no longer saved, it continues in memory: {path} was removed."
+    ]
     assert not path.exists()
 
 
-@pytest.mark.trap(223)
-def test_a_file_that_was_replaced_is_told_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.behaviour("failed-writes-are-reported")
+def test_a_file_that_was_replaced_is_reported_and_left_alone(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
     other = tmp_path / "other"
@@ -230,22 +232,22 @@ def test_a_file_that_was_replaced_is_told_and_left_alone(tmp_path: Path) -> None
     append_all(log, user("3"))
 
     assert reports == [
-        "The session is no longer saved, it goes on in memory: "
+        "The session is no longer saved, it continues in memory: "
         f"{path} was replaced by another program."
     ]
     assert path.read_text() == "other\n"
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     reports = Reports()
-    log = open_session(tmp_path / "s.jsonl", make_shelf(tmp_path, reports))
-    (tmp_path / "s.jsonl").write_text("somebody else's\n")
+    log = open_session(tmp_path / "s.jsonl", make_location(tmp_path, reports))
+    (tmp_path / "s.jsonl").write_text("another program's\n")
 
     append_all(log, user("1"))
 
     assert len(reports) == 1
-    assert (tmp_path / "s.jsonl").read_text() == "somebody else's\n"
+    assert (tmp_path / "s.jsonl").read_text() == "another program's\n"
 
 
 @posix
@@ -256,6 +258,6 @@ def test_a_session_that_cannot_be_migrated_on_disk_goes_on_in_memory(tmp_path: P
     path.write_bytes(old)
 
     with full_disk(10):
-        log = open_session(path, make_shelf(tmp_path, reports))
+        log = open_session(path, make_location(tmp_path, reports))
 
     assert (len(reports), len(log.tree), path.read_bytes()) == (1, 1, old)

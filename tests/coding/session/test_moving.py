@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound, SessionProblem
 from pi.coding.session.file_operations import move_session, relocated
 from pi.coding.session.opening import open_session
-from tests.coding.session.kept import HERE, THERE, begin, keep, shelf
+from tests.coding.session.kept import HERE, THERE, begin, keep, location
 
 
 def with_artifacts(agent_dir: Path) -> Path:
-    path = keep(shelf(agent_dir), "x", id="abc")
+    path = keep(location(agent_dir), "x", id="abc")
     artifact_directory(path).mkdir()
     (artifact_directory(path) / "0.bash.log").write_text("output")
     return path
@@ -29,7 +29,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 def test_a_moved_session_belongs_to_its_new_directory_with_its_artifacts(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
     header, rest = path.read_bytes().split(b"\n", 1)
-    directory = shelf(tmp_path, THERE).directory
+    directory = location(tmp_path, THERE).directory
     assert directory is not None
 
     moved = move_session(path, cwd=THERE, directory=directory)
@@ -42,13 +42,13 @@ def test_a_moved_session_belongs_to_its_new_directory_with_its_artifacts(tmp_pat
         f"{moved.stem}/0.bash.log": b"output",
     }
     assert tree(path.parent) == {}
-    assert [each.path for each in SessionCatalog(tmp_path).of_project(THERE)] == [moved]
-    open_session(moved, shelf(tmp_path, THERE)).close()
+    assert [each.path for each in SessionCatalog(tmp_path).in_directory(THERE)] == [moved]
+    open_session(moved, location(tmp_path, THERE)).close()
 
 
-@pytest.mark.trap(224)
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
 def test_a_session_that_is_open_is_not_moved(tmp_path: Path) -> None:
-    log = begin(shelf(tmp_path), "x")
+    log = begin(location(tmp_path), "x")
     assert log.file is not None
 
     with pytest.raises(SessionInUse):
@@ -67,7 +67,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (there / taken).mkdir()
         before = tree(tmp_path)
 
-        with pytest.raises(SessionProblem, match="there is a session of that name"):
+        with pytest.raises(SessionProblem, match="already has a session with that name"):
             move_session(path, cwd=THERE, directory=there)
 
         assert tree(tmp_path) == before
@@ -77,7 +77,7 @@ def test_when_the_artifacts_cannot_be_moved_the_session_stays(tmp_path: Path) ->
     path = with_artifacts(tmp_path)
     before = tree(path.parent)
 
-    with pytest.raises(FileProblem):  # a directory cannot be moved into itself
+    with pytest.raises(FileAccessError):  # a directory cannot be moved into itself
         move_session(path, cwd=THERE, directory=artifact_directory(path))
 
     assert tree(path.parent) == before
@@ -88,18 +88,18 @@ def test_when_the_old_file_cannot_be_removed_everything_is_undone(tmp_path: Path
     before, there = tree(path.parent), tmp_path / "there"
 
     class Stubborn(type(path)):  # type: ignore[misc]
-        """A file that cannot be removed, whoever tries: tests may run as root."""
+        """A file that cannot be removed by any user: tests may run as root."""
 
         def unlink(self, missing_ok: bool = False) -> None:
             raise PermissionError(13, "Permission denied")
 
-    with pytest.raises(FileProblem, match=r"Permission denied.*") as problem:
+    with pytest.raises(FileAccessError, match=r"Permission denied.*") as problem:
         move_session(Stubborn(path), cwd=THERE, directory=there)
 
-    assert problem.value.hint == "It is where it was."
+    assert problem.value.hint == "The session was not moved."
     assert tree(path.parent) == before
     assert tree(there) == {}
-    open_session(path, shelf(tmp_path)).close()
+    open_session(path, location(tmp_path)).close()
 
 
 def test_the_same_directory_changes_no_byte() -> None:

@@ -47,7 +47,7 @@ def test_what_could_leave_the_folder_is_no_id(id: str) -> None:
     assert not is_session_id(id)
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_a_name_is_one_line_without_control_characters() -> None:
     assert clean_name("  a\nb\x1b]0;title\x07\tc\x00  ") == "a b c"
 

@@ -6,7 +6,7 @@ from pi.ai.messages import Image, Text, UserMessage
 from pi.coding.session.entries import CustomMessage, CustomMessageEntry, KnownEntry, MessageEntry
 from pi.coding.session.opening import new_session
 from pi.coding.session.views import Landing, landing
-from tests.coding.session.sessions import answer, append_all, make_shelf, user
+from tests.coding.session.sessions import answer, append_all, make_location, user
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
@@ -22,22 +22,22 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
     ],
 )
 def test_going_to_what_was_said_goes_before_it_and_gives_the_words(spoken: KnownEntry) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     before, said, _ = append_all(log, answer("1"), spoken, answer("3"))
 
     assert landing(log, said) == Landing(leaf_id=before, text="say")
 
 
 def test_going_to_anything_else_goes_right_there() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     _, answered, _ = append_all(log, user("1"), answer("2"), user("3"))
 
     assert landing(log, answered) == Landing(leaf_id=answered)
 
 
-@pytest.mark.trap(216)
+@pytest.mark.behaviour("branching-from-the-start")
 def test_the_first_message_can_be_said_again_without_a_file() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     (first,) = append_all(log, user("1"))
 
     there = landing(log, first)
@@ -48,7 +48,7 @@ def test_the_first_message_can_be_said_again_without_a_file() -> None:
 
 
 def test_looking_where_one_would_land_moves_nothing() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     first, second = append_all(log, user("1"), answer("2"))
 
     assert landing(log, first).leaf_id is None

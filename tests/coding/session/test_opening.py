@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.messages import Image, UserMessage
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
 from pi.coding.session.entries import MessageEntry
@@ -23,7 +23,7 @@ from tests.coding.session.sessions import (
     CWD,
     GOLDEN,
     append_all,
-    make_shelf,
+    make_location,
     make_stamps,
     on_disk,
     user,
@@ -32,7 +32,7 @@ from tests.coding.session.test_locking import hold
 
 
 def test_a_new_session_is_kept_under_its_time_and_id(tmp_path: Path) -> None:
-    log = new_session(make_shelf(tmp_path), id="my.id", parent="/some/parent.jsonl")
+    log = new_session(make_location(tmp_path), id="my.id", parent="/some/parent.jsonl")
     append_all(log, user("1"))
 
     assert log.file == tmp_path / "2023-11-14T22-13-20-000Z_my.id.jsonl"
@@ -47,8 +47,8 @@ def test_a_new_session_is_kept_under_its_time_and_id(tmp_path: Path) -> None:
 
 
 def test_an_id_that_cannot_be_a_file_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SessionProblem, match="cannot be the id"):
-        new_session(make_shelf(tmp_path), id="../x")
+    with pytest.raises(SessionProblem, match="Invalid session id"):
+        new_session(make_location(tmp_path), id="../x")
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -60,7 +60,7 @@ def test_an_empty_or_missing_file_is_a_new_session_at_that_path(
         path.parent.mkdir()
         path.touch()
 
-    log = open_session(path, make_shelf(tmp_path))
+    log = open_session(path, make_location(tmp_path))
     assert (log.file, log.leaf, log.is_saved) == (path, None, False)
     append_all(log, user("1"))
 
@@ -68,18 +68,18 @@ def test_an_empty_or_missing_file_is_a_new_session_at_that_path(
 
 
 def test_a_relative_path_is_below_the_working_directory(tmp_path: Path) -> None:
-    log = open_session(Path("s.jsonl"), make_shelf(tmp_path))
+    log = open_session(Path("s.jsonl"), make_location(tmp_path))
 
     assert log.file == Path(CWD, "s.jsonl")
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n")
 
     with pytest.raises(NotASession) as refused:
-        open_session(path, make_shelf(tmp_path))
+        open_session(path, make_location(tmp_path))
 
     assert str(refused.value) == f"Session file is not a valid pi session: {path}"
     assert path.read_text() == "my notes\n"
@@ -87,8 +87,8 @@ def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_no_session(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem):
-        open_session(tmp_path, make_shelf(tmp_path))
+    with pytest.raises(FileAccessError):
+        open_session(tmp_path, make_location(tmp_path))
 
 
 def test_a_newer_version_is_appended_to_without_rewriting(tmp_path: Path) -> None:
@@ -96,39 +96,39 @@ def test_a_newer_version_is_appended_to_without_rewriting(tmp_path: Path) -> Non
     line = '{"type":"session","version":99,"id":"s","timestamp":"t","cwd":"/","x":1}\n'
     path.write_text(line)
 
-    append_all(open_session(path, make_shelf(tmp_path)), user("1"))
+    append_all(open_session(path, make_location(tmp_path)), user("1"))
 
     assert path.read_text().startswith(line)
     assert len(on_disk(path)) == 2
 
 
-def test_the_second_process_is_told_and_may_open_a_fork(tmp_path: Path) -> None:
+def test_the_second_process_is_refused_and_may_open_a_fork(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes((GOLDEN / "sessions/cli-fork.jsonl").read_bytes())
     holder: subprocess.Popen[str]
 
     with hold(path) as holder:
-        with pytest.raises(SessionInUse) as told:
-            open_session(path, make_shelf(tmp_path))
-        fork = fork_file(path, make_shelf(tmp_path / "forks"))
+        with pytest.raises(SessionInUse) as refused:
+            open_session(path, make_location(tmp_path))
+        fork = fork_file(path, make_location(tmp_path / "forks"))
         holder.communicate()
 
-    assert told.value.pid == holder.pid
+    assert refused.value.pid == holder.pid
     assert fork.file is not None
     assert on_disk(fork.file)[1:] == on_disk(path)[1:]
-    open_session(path, make_shelf(tmp_path)).close()
+    open_session(path, make_location(tmp_path)).close()
 
 
 def test_a_session_that_is_closed_can_be_opened_again(tmp_path: Path) -> None:
-    log = new_session(make_shelf(tmp_path))
+    log = new_session(make_location(tmp_path))
     append_all(log, user("1"))
     assert log.file is not None
     with pytest.raises(SessionInUse):
-        open_session(log.file, make_shelf(tmp_path))
+        open_session(log.file, make_location(tmp_path))
 
     log.close()
 
-    assert list(open_session(log.file, make_shelf(tmp_path)).entries()) == list(log.entries())
+    assert list(open_session(log.file, make_location(tmp_path)).entries()) == list(log.entries())
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["old.jsonl"]
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         read_session(tmp_path / "none.jsonl", make_stamps())
@@ -160,21 +160,21 @@ def test_large_pictures_go_to_the_blobs_if_a_person_wants_it_and_are_there_again
     image = Image(data=b64encode(bytes(2000)).decode(), mime_type="image/png")
     shown = MessageEntry(message=UserMessage(content=(image,)))
     store = BlobStore(tmp_path / "blobs")
-    inline = replace(make_shelf(tmp_path / "inline"), blobs=store)
-    outside = replace(make_shelf(tmp_path / "outside"), blobs=store, externalize_images=True)
+    inline = replace(make_location(tmp_path / "inline"), blobs=store)
+    outside = replace(make_location(tmp_path / "outside"), blobs=store, externalize_images=True)
     sizes = []
 
-    for shelf in (inline, outside):
-        log = new_session(shelf)
+    for location in (inline, outside):
+        log = new_session(location)
         log.append(shown)
         entry = log.append(shown)
         log.close()
         assert log.file is not None
         sizes.append(log.file.stat().st_size)
-        again = open_session(log.file, shelf)
+        again = open_session(log.file, location)
         assert again.entry(entry.id) == entry
         again.close()
-        fork = fork_file(log.file, shelf)
+        fork = fork_file(log.file, location)
         assert fork.entry(entry.id) == entry
         fork.close()
 

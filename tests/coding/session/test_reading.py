@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import AssistantMessage, Cost, Usage
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.session.entries import Compaction, MessageEntry, UnknownEntry
 from pi.coding.session.errors import NotASession
 from pi.coding.session.reading import (
     Outline,
     SessionFile,
     decode_entry,
-    outline,
     parse_session,
     read_file,
+    read_outline,
 )
 from tests.coding.session.sessions import GOLDEN, make_stamps
 
@@ -42,7 +42,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_file(tmp_path / "pipe")
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 @pytest.mark.parametrize(
     "data", [b"\n", b"hello\n", b"[]\n", b'{"type":"session"}\n', HELLO, HELLO + HEADER, b"\xff"]
 )
@@ -53,7 +53,7 @@ def test_a_file_that_does_not_begin_with_a_header_is_refused(data: bytes) -> Non
     assert str(refused.value) == "Session file is not a valid pi session: /somewhere/s.jsonl"
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_lines_that_are_no_entries_are_passed_over() -> None:
     bad = b'not json\n\n[1]\n{"type":"message"}\n{"id":"x"}\n{"type":"x","id":""}\n'
 
@@ -73,7 +73,7 @@ def test_an_entry_that_was_written_into_another_line_is_found(between: bytes) ->
     assert found.lines[-1] == second
 
 
-@pytest.mark.trap(212)
+@pytest.mark.behaviour("records-split-on-lf")
 def test_only_lf_ends_a_line(tmp_path: Path) -> None:
     odd = HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()).replace(b"}\n", b"}\r\x0b\x0c\n")
     path = tmp_path / "odd.jsonl"
@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match="Cannot read"):
+    with pytest.raises(FileAccessError, match="Cannot read"):
         read_file(tmp_path)
 
 
@@ -113,7 +113,7 @@ def test_a_newer_version_is_left_as_it_is() -> None:
 )
 def test_damaged_text_is_read_as_far_as_it_can_be(text: bytes, read: str) -> None:
     line = HELLO.replace(b"hi", text)
-    known = outline(line)
+    known = read_outline(line)
     assert known is not None
 
     entry = decode_entry(line, known)
@@ -124,7 +124,7 @@ def test_damaged_text_is_read_as_far_as_it_can_be(text: bytes, read: str) -> Non
 
 @pytest.mark.parametrize("id", [b'"\\ud800"', b'"\xff"'])
 def test_damaged_ids_are_ids(id: bytes) -> None:
-    assert outline(HELLO.replace(b'"a"', id)) == Outline(type="message", id="\ufffd")
+    assert read_outline(HELLO.replace(b'"a"', id)) == Outline(type="message", id="\ufffd")
 
 
 def test_what_some_writers_leave_empty_counts_as_absent() -> None:
@@ -143,7 +143,7 @@ def test_what_some_writers_leave_empty_counts_as_absent() -> None:
             },
         }
     ).encode()
-    known = outline(line)
+    known = read_outline(line)
     assert known is not None
 
     entry = decode_entry(line, known)
@@ -166,7 +166,7 @@ def test_what_some_writers_leave_empty_counts_as_absent() -> None:
 def test_an_entry_of_unknown_kind_or_shape_is_kept_as_it_is(changes: dict[str, object]) -> None:
     data = json.loads(HELLO) | changes
     line = json.dumps(data).encode()
-    known = outline(line)
+    known = read_outline(line)
     assert known is not None
 
     entry = decode_entry(line, known)
@@ -191,7 +191,7 @@ def test_a_damaged_line_is_an_entry_that_can_be_decoded_or_none(
     byte = data.draw(st.integers(0, 255))
     damaged = line[:at] + bytes([byte]) + line[at + 1 :]
 
-    known = outline(damaged)
+    known = read_outline(damaged)
 
     if known is not None:
         assert decode_entry(damaged, known).id == known.id

@@ -4,23 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileProblem
-from pi.coding.session.catalog import read_facts
+from pi.base.files import FileAccessError
+from pi.coding.session.catalog import read_summary
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
 from pi.coding.session.file_operations import rename_session
-from tests.coding.session.kept import begin, keep, shelf
+from tests.coding.session.kept import begin, keep, location
 from tests.coding.session.sessions import make_stamps
 from tests.files import full_disk
 
 
 def name_of(path: Path) -> str | None:
-    facts = read_facts(path)
+    facts = read_summary(path)
     assert facts is not None
     return facts.name
 
 
 def test_a_name_is_added_at_the_end_and_nothing_else_changes(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x")
+    path = keep(location(tmp_path), "x")
     before = path.read_bytes()
 
     rename_session(path, " a\nname ", make_stamps())
@@ -33,9 +33,9 @@ def test_a_name_is_added_at_the_end_and_nothing_else_changes(tmp_path: Path) -> 
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.trap(224)
-def test_a_session_that_is_open_elsewhere_is_left_alone(tmp_path: Path) -> None:
-    log = begin(shelf(tmp_path), "x")
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
+def test_a_session_that_is_open_in_another_process_is_left_alone(tmp_path: Path) -> None:
+    log = begin(location(tmp_path), "x")
     assert log.file is not None
     before = log.file.read_bytes()
 
@@ -59,7 +59,7 @@ def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileAccessError):
         rename_session(tmp_path, "name", make_stamps())
 
 
@@ -67,11 +67,11 @@ def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
 def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(
     tmp_path: Path, *, has_room_for_a_lock: bool
 ) -> None:
-    path = keep(shelf(tmp_path), "x")
+    path = keep(location(tmp_path), "x")
     before = path.read_bytes()
     room = len(before) + 20 if has_room_for_a_lock else 0
 
-    with full_disk(room), pytest.raises(FileProblem) as failed:
+    with full_disk(room), pytest.raises(FileAccessError) as failed:
         rename_session(path, "n" * 100, make_stamps())
 
     assert failed.value.message == (

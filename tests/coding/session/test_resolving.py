@@ -9,8 +9,8 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession
 from pi.coding.session.file_operations import clone
 from pi.coding.session.lookup import (
-    Elsewhere,
-    Here,
+    LocalMatch,
+    OtherDirectoryMatch,
     check_directory,
     check_persistent,
     find_by_id,
@@ -19,42 +19,42 @@ from pi.coding.session.lookup import (
     session_to_continue,
 )
 from pi.coding.session.opening import Breadcrumb, new_session
-from tests.coding.session.kept import HERE, THERE, keep, shelf
-from tests.coding.session.sessions import make_shelf, user
+from tests.coding.session.kept import HERE, THERE, keep, location
+from tests.coding.session.sessions import make_location, user
 
 
 def test_a_path_is_taken_as_it_is_whether_it_exists_or_not(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
 
-    assert resolve_session("/s/a.jsonl", catalog, HERE) == Here(path=Path("/s/a.jsonl"))
-    assert resolve_session("a.jsonl", catalog, HERE) == Here(path=Path(HERE, "a.jsonl"))
-    assert resolve_session("sub/a", catalog, HERE) == Here(path=Path(HERE, "sub/a"))
+    assert resolve_session("/s/a.jsonl", catalog, HERE) == LocalMatch(path=Path("/s/a.jsonl"))
+    assert resolve_session("a.jsonl", catalog, HERE) == LocalMatch(path=Path(HERE, "a.jsonl"))
+    assert resolve_session("sub/a", catalog, HERE) == LocalMatch(path=Path(HERE, "sub/a"))
 
 
 def test_an_id_is_found_whole_or_by_its_beginning_and_the_latest_wins(tmp_path: Path) -> None:
-    exact = keep(shelf(tmp_path, at=1), "x", id="abc")
-    keep(shelf(tmp_path, at=2), "x", id="abcd")
-    latest = keep(shelf(tmp_path, at=3), "x", id="abce")
+    exact = keep(location(tmp_path, at=1), "x", id="abc")
+    keep(location(tmp_path, at=2), "x", id="abcd")
+    latest = keep(location(tmp_path, at=3), "x", id="abce")
     catalog = SessionCatalog(tmp_path)
 
-    assert resolve_session("abc", catalog, HERE) == Here(path=exact)
-    assert resolve_session("ab", catalog, HERE) == Here(path=latest)
+    assert resolve_session("abc", catalog, HERE) == LocalMatch(path=exact)
+    assert resolve_session("ab", catalog, HERE) == LocalMatch(path=latest)
 
 
-def test_a_session_of_another_project_is_told_apart(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, THERE), "x", id="abc")
-    near = keep(shelf(tmp_path, HERE), "x", id="abd")
+def test_a_session_of_another_project_is_distinguished(tmp_path: Path) -> None:
+    keep(location(tmp_path, THERE), "x", id="abc")
+    near = keep(location(tmp_path, HERE), "x", id="abd")
     catalog = SessionCatalog(tmp_path)
 
     found = resolve_session("abc", catalog, HERE)
 
-    assert isinstance(found, Elsewhere)
+    assert isinstance(found, OtherDirectoryMatch)
     assert (found.session.facts.id, found.session.facts.cwd) == ("abc", THERE)
-    assert resolve_session("ab", catalog, HERE) == Here(path=near)
+    assert resolve_session("ab", catalog, HERE) == LocalMatch(path=near)
 
 
-def test_an_id_of_no_session_is_told_in_pis_words(tmp_path: Path) -> None:
-    keep(shelf(tmp_path), "x", id="xyz")
+def test_an_id_of_no_session_is_reported_in_pis_words(tmp_path: Path) -> None:
+    keep(location(tmp_path), "x", id="xyz")
     with pytest.raises(NoMatchingSession):
         resolve_session("", SessionCatalog(tmp_path), HERE)
     with pytest.raises(NoMatchingSession) as problem:
@@ -64,15 +64,15 @@ def test_an_id_of_no_session_is_told_in_pis_words(tmp_path: Path) -> None:
 
 
 def test_a_custom_directory_is_the_only_one_searched(tmp_path: Path) -> None:
-    keep(shelf(tmp_path), "x", id="abc")
+    keep(location(tmp_path), "x", id="abc")
 
     with pytest.raises(NoMatchingSession):
         resolve_session("abc", SessionCatalog(tmp_path, custom=tmp_path / "custom"), HERE)
 
 
 def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x", id="abc")
-    keep(shelf(tmp_path, THERE), "x", id="abd")
+    path = keep(location(tmp_path), "x", id="abc")
+    keep(location(tmp_path, THERE), "x", id="abd")
     catalog = SessionCatalog(tmp_path)
 
     assert find_by_id("abc", catalog, HERE) == path
@@ -83,22 +83,22 @@ def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_continuing_takes_the_latest_session_of_this_directory(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
     assert session_to_continue(catalog, HERE) is None
-    keep(shelf(tmp_path, at=1), "x")
-    latest = keep(shelf(tmp_path, at=2), "x")
-    keep(shelf(tmp_path, THERE, at=3), "x")
+    keep(location(tmp_path, at=1), "x")
+    latest = keep(location(tmp_path, at=2), "x")
+    keep(location(tmp_path, THERE, at=3), "x")
     (latest.parent / "9999.jsonl").write_text("{}\n")
 
     assert session_to_continue(catalog, HERE) == latest
 
 
 def test_continuing_takes_what_this_terminal_used_last(tmp_path: Path) -> None:
-    mine = keep(shelf(tmp_path, at=1), "x")
-    latest = keep(shelf(tmp_path, at=2), "x")
-    theirs = keep(shelf(tmp_path, THERE, at=3), "x")
+    mine = keep(location(tmp_path, at=1), "x")
+    latest = keep(location(tmp_path, at=2), "x")
+    theirs = keep(location(tmp_path, THERE, at=3), "x")
     catalog = SessionCatalog(tmp_path)
 
     def go_on(cwd: str, session: Path) -> Path | None:
@@ -110,13 +110,13 @@ def test_continuing_takes_what_this_terminal_used_last(tmp_path: Path) -> None:
     assert go_on(HERE, tmp_path / "gone.jsonl") == latest
 
 
-def test_with_a_custom_directory_a_breadcrumb_that_leads_elsewhere_is_ignored(
+def test_with_a_custom_directory_a_breadcrumb_outside_of_it_is_ignored(
     tmp_path: Path,
 ) -> None:
     custom = tmp_path / "custom"
-    outside = keep(shelf(tmp_path, at=9), "x")
-    old = keep(shelf(tmp_path, at=1, custom=custom), "x")
-    latest = keep(shelf(tmp_path, at=2, custom=custom), "x")
+    outside = keep(location(tmp_path, at=9), "x")
+    old = keep(location(tmp_path, at=1, custom=custom), "x")
+    latest = keep(location(tmp_path, at=2, custom=custom), "x")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
     found = [
@@ -127,8 +127,8 @@ def test_with_a_custom_directory_a_breadcrumb_that_leads_elsewhere_is_ignored(
     assert found == [latest, old]
 
 
-@pytest.mark.trap(218)
-def test_a_working_directory_that_is_gone_is_told_in_three_lines(tmp_path: Path) -> None:
+@pytest.mark.behaviour("missing-directory-on-resume")
+def test_a_working_directory_that_is_gone_is_emitted_in_three_lines(tmp_path: Path) -> None:
     check_directory(str(tmp_path), Path("/s.jsonl"), "/now")
     check_directory("", Path("/s.jsonl"), "/now")
 
@@ -143,14 +143,14 @@ def test_a_working_directory_that_is_gone_is_told_in_three_lines(tmp_path: Path)
     assert problem.value.stored == "/gone/for/good"
 
 
-@pytest.mark.trap(222)
+@pytest.mark.behaviour("ephemeral-sessions")
 def test_resuming_without_saved_sessions_fails_and_what_comes_of_memory_stays_there(
     tmp_path: Path,
 ) -> None:
     check_persistent(tmp_path, "--resume")
-    with pytest.raises(PiError, match="--resume needs sessions that are saved"):
+    with pytest.raises(PiError, match="--resume needs saved sessions"):
         check_persistent(None, "--resume")
 
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     log.append(user("x"))
-    assert clone(log, make_shelf(None)).file is None
+    assert clone(log, make_location(None)).file is None

@@ -8,16 +8,16 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.entries import Compaction
 from pi.coding.session.lookup import Passage, search_sessions, search_texts
 from pi.coding.session.opening import new_session
-from tests.coding.session.kept import THERE, keep, shelf
+from tests.coding.session.kept import THERE, keep, location
 from tests.coding.session.sessions import answer, append_all, user
 
 
 @pytest.fixture
 def listed(tmp_path: Path) -> list[ListedSession]:
-    keep(shelf(tmp_path, at=1), "Fix the login page", id="s1")
-    keep(shelf(tmp_path, at=2), "unrelated", id="s2", name="Login again")
-    keep(shelf(tmp_path, THERE, at=3), "what is a monad", id="s3")
-    return SessionCatalog(tmp_path).everywhere()
+    keep(location(tmp_path, at=1), "Fix the login page", id="s1")
+    keep(location(tmp_path, at=2), "unrelated", id="s2", name="Login again")
+    keep(location(tmp_path, THERE, at=3), "what is a monad", id="s3")
+    return SessionCatalog(tmp_path).in_all_directories()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def listed(tmp_path: Path) -> list[ListedSession]:
         ("zebra", []),
     ],
 )
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_name_first_message_directory_and_id_are_searched_the_latest_first(
     listed: list[ListedSession], query: str, found: list[str]
 ) -> None:
@@ -40,11 +40,11 @@ def test_name_first_message_directory_and_id_are_searched_the_latest_first(
 
 
 def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None:
-    log = new_session(shelf(tmp_path), id="s")
+    log = new_session(location(tmp_path), id="s")
     first, second = append_all(log, user("hello"), answer('The «ÄPFEL»\nare "ripe" ' + "." * 99))
     append_all(log, Compaction(summary="pears", first_kept_id=first, tokens_before=1))
     log.close()
-    (session,) = listed = SessionCatalog(tmp_path).everywhere()
+    (session,) = listed = SessionCatalog(tmp_path).in_all_directories()
     excerpt = 'The «ÄPFEL» are "ripe" ' + "." * (60 - len('» are "ripe" '))
 
     assert search_texts("äpfel", listed) == [

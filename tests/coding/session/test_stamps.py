@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.session.naming import Stamps, milliseconds
+from pi.coding.session.naming import IdFactory, milliseconds
 from pi.testing import FakeClock
 
 
 def test_ids_and_times_have_the_form_of_session_files() -> None:
-    stamps = Stamps(clock=FakeClock(1_794_770_970_346), random_bytes=lambda size: b"\xab" * size)
+    stamps = IdFactory(clock=FakeClock(1_794_770_970_346), random_bytes=lambda size: b"\xab" * size)
 
     assert stamps.now() == "2026-11-15T19:29:30.346Z"
     assert stamps.session_id() == "01a1e0af-a6ea-7eae-abab-abababababab"

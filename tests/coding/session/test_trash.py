@@ -10,7 +10,7 @@ from pi.coding.session.errors import SessionInUse, SessionNotFound
 from pi.coding.session.opening import open_session
 from pi.coding.session.trash import FOLDER, Trash
 from pi.testing import FakeClock
-from tests.coding.session.kept import begin, keep, shelf
+from tests.coding.session.kept import begin, keep, location
 
 
 def trash(agent_dir: Path, **environ: str) -> Trash:
@@ -18,7 +18,7 @@ def trash(agent_dir: Path, **environ: str) -> Trash:
 
 
 def session_with_artifacts(agent_dir: Path) -> Path:
-    path = keep(shelf(agent_dir), "x", id="abc")
+    path = keep(location(agent_dir), "x", id="abc")
     artifact_directory(path).mkdir()
     return path
 
@@ -39,9 +39,9 @@ async def test_without_a_desktop_a_session_goes_to_a_folder_of_ours(tmp_path: Pa
 
 
 async def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
-    first = keep(shelf(tmp_path), "first", id="abc")
+    first = keep(location(tmp_path), "first", id="abc")
     await trash(tmp_path).delete(first)
-    second = keep(shelf(tmp_path), "second", id="abc")
+    second = keep(location(tmp_path), "second", id="abc")
     await trash(tmp_path).delete(second)
 
     assert names(tmp_path / FOLDER) == [f"{first.stem}.2.jsonl", first.name]
@@ -50,7 +50,7 @@ async def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
 async def test_a_desktop_finds_the_session_in_its_trash(tmp_path: Path) -> None:
     desktop = tmp_path / "home" / ".local/share/Trash"
-    paths = [keep(shelf(tmp_path / "an agent"), text, id="abc") for text in ("first",)]
+    paths = [keep(location(tmp_path / "an agent"), text, id="abc") for text in ("first",)]
     await trash(tmp_path, HOME=str(tmp_path / "home")).delete(paths[0])
     paths.append(session_with_artifacts(tmp_path / "an agent"))
     await trash(tmp_path, XDG_DATA_HOME=str(desktop.parent)).delete(paths[1])
@@ -89,12 +89,12 @@ async def test_the_trash_command_is_asked_first_and_need_not_work(
     assert names(path.parent) == []
 
 
-@pytest.mark.trap(224)
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
 async def test_a_session_that_another_terminal_continued_is_not_deleted(tmp_path: Path) -> None:
-    mine = begin(shelf(tmp_path), "x")
+    mine = begin(location(tmp_path), "x")
     assert mine.file is not None
     mine.close()
-    theirs = open_session(mine.file, shelf(tmp_path))
+    theirs = open_session(mine.file, location(tmp_path))
 
     with pytest.raises(SessionInUse):
         await trash(tmp_path).delete(mine.file)
@@ -114,7 +114,7 @@ async def test_what_is_not_there_cannot_be_deleted(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
 async def test_a_desktop_whose_trash_cannot_be_used_is_done_without(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x")
+    path = keep(location(tmp_path), "x")
     (tmp_path / "data").touch()
 
     await trash(tmp_path, XDG_DATA_HOME=str(tmp_path / "data")).delete(path)
@@ -124,12 +124,12 @@ async def test_a_desktop_whose_trash_cannot_be_used_is_done_without(tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
 async def test_a_file_in_the_desktops_trash_that_has_no_note_stays(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x")
+    path = keep(location(tmp_path), "x")
     stale = tmp_path / "Trash" / "files" / path.name
     stale.parent.mkdir(parents=True)
-    stale.write_text("somebody else's")
+    stale.write_text("another program's")
 
     await trash(tmp_path, XDG_DATA_HOME=str(tmp_path)).delete(path)
 
-    assert stale.read_text() == "somebody else's"
+    assert stale.read_text() == "another program's"
     assert names(stale.parent) == [f"{path.stem}.2.jsonl", path.name]

@@ -85,7 +85,7 @@ def test_every_walk_ends_and_every_entry_is_reached_from_a_root(
         assert found.parent(path[0]) is None
 
 
-@pytest.mark.trap(213)
+@pytest.mark.behaviour("large-files-are-cheap")
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_deep_branch_is_built_in_linear_time(backwards: bool) -> None:
     count = 50_000

@@ -8,12 +8,12 @@ from hypothesis import given
 from pi.coding.session.entries import Label, ModelChange
 from pi.coding.session.opening import new_session
 from pi.coding.session.views import TreeNode, session_tree, tree_json
-from tests.coding.session.sessions import append_all, make_shelf, user
+from tests.coding.session.sessions import append_all, make_location, user
 from tests.coding.session.stories import Step, play, stories
 
 
 def test_the_tree_has_roots_children_and_labels() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     one, two = append_all(log, user("1"), user("2"))
     log.move_to(one)
     three, _ = append_all(log, user("3"), Label(target_id=two, label="here"))
@@ -32,7 +32,7 @@ def test_the_tree_has_roots_children_and_labels() -> None:
 
 @given(stories)
 def test_the_json_form_holds_every_entry_once_below_its_parent(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
 
@@ -50,19 +50,19 @@ def test_the_json_form_holds_every_entry_once_below_its_parent(story: list[Step]
     assert sorted(found) == sorted(outline.id for outline in log.tree.outlines)
 
 
-@pytest.mark.trap(213)
-def test_a_conversation_of_any_length_can_be_told_as_a_tree() -> None:
-    log = new_session(make_shelf(None))
+@pytest.mark.behaviour("large-files-are-cheap")
+def test_a_conversation_of_any_length_can_be_written_as_a_tree() -> None:
+    log = new_session(make_location(None))
     for _ in range(5_000):
         log.append(ModelChange(provider="p", model_id="m"))
 
-    told = tree_json(log)
+    written = tree_json(log)
     (node,) = session_tree(log)
     depth = 1
     while node.children:
         (node,) = node.children
         depth += 1
 
-    assert (depth, told.count(b'"children":[')) == (5_000, 5_000)
+    assert (depth, written.count(b'"children":[')) == (5_000, 5_000)
     assert isinstance(node, TreeNode)
-    assert told.endswith(b"]}" * 5_000 + b"]")
+    assert written.endswith(b"]}" * 5_000 + b"]")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import LockedByAnother
+from pi.base.files import FileLocked
 from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
 from tests.files import mode_of
@@ -17,13 +17,13 @@ def settings_file(path: Path) -> SettingsFile:
     return SettingsFile(path, clock=FakeClock())
 
 
-@pytest.mark.trap(281)
+@pytest.mark.behaviour("reading-settings-creates-nothing")
 def test_reading_creates_nothing(tmp_path: Path) -> None:
     assert settings_file(tmp_path / "project" / ".pi" / "settings.json").read() == {}
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.trap(279)
+@pytest.mark.behaviour("saves-merge-changed-keys")
 def test_a_change_touches_one_key_and_keeps_what_others_wrote(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{"b": {"keep": 1.50, "x": 1}, "unknown": "ü", "a": 1}')
@@ -36,7 +36,7 @@ def test_a_change_touches_one_key_and_keeps_what_others_wrote(tmp_path: Path) ->
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["settings.json"]
 
 
-@pytest.mark.trap(279)
+@pytest.mark.behaviour("saves-merge-changed-keys")
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "dotfiles.json", tmp_path / "settings.json"
     real.write_text("{}")
@@ -50,7 +50,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 DEEP = pytest.param("[" * 100_000, id="nested too deeply")
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 @pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,}', "\xff", DEEP])
 def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "settings.json"
@@ -90,7 +90,7 @@ def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> Non
     os.utime(lock, ns=(now, now))
     file = SettingsFile(path, clock=clock, wait=0)
 
-    with pytest.raises(LockedByAnother):
+    with pytest.raises(FileLocked):
         file.change({("a",): 1})
     assert path.read_text() == "{}"
 

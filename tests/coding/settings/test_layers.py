@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json
-from pi.coding.settings.files import merged, migrated, value_at, with_value
+from pi.coding.settings.files import merge_layers, migrated, value_at, with_value
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_what_older_versions_wrote_has_the_names_of_today(old: Json, new: Json) 
     assert migrated(old) == new
 
 
-@pytest.mark.trap(280)
+@pytest.mark.behaviour("project-settings-merge")
 def test_objects_merge_and_the_upper_layer_wins() -> None:
     below = {"compaction": {"enabled": True, "reserveTokens": 1}, "theme": "dark"}
     above = {"compaction": {"reserveTokens": 2}, "theme": "light"}
 
-    assert merged(below, above) == {
+    assert merge_layers(below, above) == {
         "compaction": {"enabled": True, "reserveTokens": 2},
         "theme": "light",
     }
@@ -42,7 +42,7 @@ def test_lists_of_resources_add_up_and_other_lists_are_replaced() -> None:
     below = {"skills": ["a"], "enabledModels": ["x"]}
     above = {"skills": ["b"], "enabledModels": ["y"]}
 
-    assert merged(below, above) == {"skills": ["a", "b"], "enabledModels": ["y"]}
+    assert merge_layers(below, above) == {"skills": ["a", "b"], "enabledModels": ["y"]}
 
 
 def test_one_value_is_set_and_nothing_else_changes() -> None:

@@ -30,7 +30,7 @@ def test_what_is_missing_has_its_default_and_what_is_unknown_is_nobodys_business
     assert read({"unknown": 1}) == (Outer(), [])
 
 
-@pytest.mark.trap(280)
+@pytest.mark.behaviour("project-settings-merge")
 @pytest.mark.parametrize(
     ("raw", "warning"),
     [

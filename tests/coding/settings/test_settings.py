@@ -68,7 +68,7 @@ def test_a_value_that_is_set_holds_at_once_and_is_in_the_persons_file(agent_dir:
     assert changes
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", "{broken")
     settings = of(agent_dir, trusted=False)
@@ -81,7 +81,7 @@ def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
     assert (agent_dir / "settings.json").read_text() == "{broken"
 
 
-@pytest.mark.trap(280)
+@pytest.mark.behaviour("project-settings-merge")
 def test_a_wrong_value_is_warned_of_once(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", '{"theme": 7, "outputPad": 5}')
     settings = of(agent_dir, trusted=False)
@@ -143,16 +143,16 @@ def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
     assert (settings.values.theme, settings.raw["x"]) == ("other", {"y": 1})
 
 
-@pytest.mark.trap(280)
-def test_a_warning_is_told_once_also_when_it_comes_late(agent_dir: Path) -> None:
+@pytest.mark.behaviour("project-settings-merge")
+def test_a_warning_is_reported_once_also_when_it_comes_late(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
-    settings, told = of(agent_dir, trusted=True), list[str]()
+    settings, reported = of(agent_dir, trusted=True), list[str]()
     settings.values  # noqa: B018 - reading it finds what does not fit
-    settings.tell_warnings(told.append)
-    early = list(told)
+    settings.on_warning(reported.append)
+    early = list(reported)
     for _ in range(2):
         settings.section(("retry",), Retry)
         settings.override({"quietStartup": True})
 
     assert early == ['Ignored setting "outputPad": invalid enum value 5, got 5']
-    assert told[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']
+    assert reported[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']

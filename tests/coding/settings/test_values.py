@@ -11,7 +11,7 @@ def test_the_defaults_can_be_written_and_read_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(Values()), type=Values) == Values()
 
 
-def test_what_only_the_person_decides_are_settings_that_exist() -> None:
+def test_what_only_the_user_decides_are_settings_that_exist() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(Values)}
 
     assert known >= GLOBAL_ONLY

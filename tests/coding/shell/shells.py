@@ -14,7 +14,7 @@ from tests.coding.tools.places import make_shell
 
 
 class Room:
-    """A shell whose descendants can be told from all other processes."""
+    """A shell whose descendants can be distinguished from all other processes."""
 
     def __init__(self, folder: Path) -> None:
         self.name = os.urandom(8).hex()

@@ -11,7 +11,7 @@ def fed(decoder: OutputDecoder, *chunks: bytes) -> str:
     return "".join(decoder.feed(chunk) for chunk in chunks) + decoder.feed(b"", final=True)
 
 
-@pytest.mark.trap(100)
+@pytest.mark.behaviour("output-decodes-as-a-stream")
 @given(st.text(), st.integers(1, 5))
 def test_a_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
     data = text.encode("utf-8", "surrogatepass").replace(b"\xed", b"\xc3\xad")
@@ -20,12 +20,12 @@ def test_a_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
     assert fed(OutputDecoder(), *chunks) == data.decode("utf-8", "replace")
 
 
-@pytest.mark.trap(100)
+@pytest.mark.behaviour("output-decodes-as-a-stream")
 def test_bytes_that_are_no_text_become_marks() -> None:
     assert fed(OutputDecoder(), b"a\xffb\x00\xe2\x82") == "a\ufffdb\x00\ufffd"
 
 
-@pytest.mark.trap(100)
+@pytest.mark.behaviour("output-decodes-as-a-stream")
 def test_the_code_page_of_the_system_takes_over_where_utf8_ends() -> None:
     page = OutputDecoder("cp437")
 

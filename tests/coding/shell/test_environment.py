@@ -5,16 +5,16 @@ import pytest
 from pi.ai.auth.secrets import of_tables
 from pi.coding.shell.environment import (
     AUTOMATED,
-    MARKS,
+    MARKER_VARIABLES,
     UNATTENDED,
     EnvironmentRules,
     Withheld,
-    automated,
+    automation_environment,
     command_environment,
     program_environment,
     service_environment,
     set_by_profiles,
-    withheld,
+    withheld_variables,
 )
 
 OURS = {
@@ -34,7 +34,7 @@ RULES = EnvironmentRules(
 )
 
 
-@pytest.mark.trap(104)
+@pytest.mark.behaviour("child-environment-is-clean")
 def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> None:
     assert command_environment(OURS, RULES) == {
         "PATH": "/bin",
@@ -42,12 +42,12 @@ def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> 
         "EDITOR": "vi",
         "GIT_AUTHOR_NAME": "Me",
         **UNATTENDED,
-        **MARKS,
+        **MARKER_VARIABLES,
     }
 
 
 def test_what_is_withheld_is_listed_with_its_reason_and_without_its_value() -> None:
-    assert withheld(OURS, RULES) == [
+    assert withheld_variables(OURS, RULES) == [
         Withheld(name="ANTHROPIC_API_KEY", reason="credential"),
         Withheld(name="FROM_FILE", reason="dotenv"),
         Withheld(name="GIT_DIR", reason="git"),
@@ -101,16 +101,16 @@ def test_profiles_may_set_what_is_let_through() -> None:
 
 
 def test_the_extended_tool_may_leave_out_the_sign_of_a_build_server() -> None:
-    assert automated({}) == AUTOMATED
-    assert automated({"PI_BASH_NO_CI": "1"}) == {
+    assert automation_environment({}) == AUTOMATED
+    assert automation_environment({"PI_BASH_NO_CI": "1"}) == {
         name: value for name, value in AUTOMATED.items() if name != "CI"
     }
 
 
-def test_services_see_only_what_everybody_needs() -> None:
+def test_services_see_only_allowed_variables() -> None:
     assert service_environment(OURS | {"LC_ALL": "C"}) == {
         "PATH": "/bin",
         "HOME": "/home/me",
         "LC_ALL": "C",
-        **MARKS,
+        **MARKER_VARIABLES,
     }

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.tools.bash_extended import Fixed, fixed, without_limits
+from pi.coding.tools.bash_extended import CleanedCommand, clean_command, strip_limits_at_end
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from pi.coding.tools.bash_extended import Fixed, fixed, without_limits
     ],
 )
 def test_limits_at_the_end_are_taken_away(command: str, stripped: str) -> None:
-    assert without_limits(command) == stripped
+    assert strip_limits_at_end(command) == stripped
 
 
 @pytest.mark.parametrize(
@@ -42,25 +42,27 @@ def test_limits_at_the_end_are_taken_away(command: str, stripped: str) -> None:
     ],
 )
 def test_whatever_could_mean_more_stays(command: str) -> None:
-    assert without_limits(command) == command
+    assert strip_limits_at_end(command) == command
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("cd src && make", Fixed(command="make", cwd="src")),
-        ("cd 'a b' && make | tail -3", Fixed(command="make", cwd="a b")),
-        ('cd "a b" && make', Fixed(command="make", cwd="a b")),
-        ("cd ~/x && a && b", Fixed(command="a && b", cwd="~/x")),
-        ("cd src; make", Fixed(command="cd src; make")),
-        ("cd $HOME && make", Fixed(command="cd $HOME && make")),
-        ("cd src && make\nmake install", Fixed(command="cd src && make\nmake install")),
-        ("cd src &&", Fixed(command="cd src &&")),
+        ("cd src && make", CleanedCommand(command="make", cwd="src")),
+        ("cd 'a b' && make | tail -3", CleanedCommand(command="make", cwd="a b")),
+        ('cd "a b" && make', CleanedCommand(command="make", cwd="a b")),
+        ("cd ~/x && a && b", CleanedCommand(command="a && b", cwd="~/x")),
+        ("cd src; make", CleanedCommand(command="cd src; make")),
+        ("cd $HOME && make", CleanedCommand(command="cd $HOME && make")),
+        ("cd src && make\nmake install", CleanedCommand(command="cd src && make\nmake install")),
+        ("cd src &&", CleanedCommand(command="cd src &&")),
     ],
 )
-def test_a_leading_cd_becomes_the_folder(command: str, expected: Fixed) -> None:
-    assert fixed(command) == expected
+def test_a_leading_cd_becomes_the_folder(command: str, expected: CleanedCommand) -> None:
+    assert clean_command(command) == expected
 
 
-def test_limits_stay_if_they_are_wanted() -> None:
-    assert fixed("make | head -3", strip_limits=False) == Fixed(command="make | head -3")
+def test_limits_can_be_kept() -> None:
+    assert clean_command("make | head -3", strip_limits=False) == CleanedCommand(
+        command="make | head -3"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import needs_posix_shell
 from tests.coding.shell.shells import Room, empty_room
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 async def run(room: Room, command: str, timeout: float = PATIENCE) -> tuple[Ended, str]:
     output = room.shell.new_output(harmless=True)
-    end = await room.shell.run(command, output=output, terminal=Terminal(), timeout=timeout)
+    end = await room.shell.run(command, output=output, terminal=ChildTerminal(), timeout=timeout)
     return end, output.written().tail.content
 
 
@@ -40,7 +40,7 @@ async def test_a_background_process_ends_with_the_room_and_not_with_its_command(
         assert len(room.left()) == 1
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         end, _ = await run(room, "setsid sleep 600 & sleep 600", timeout=0.6)
@@ -56,7 +56,7 @@ async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path)
             room.shell.run(
                 "echo begun; setsid sleep 600 & sleep 600",
                 output=output,
-                terminal=Terminal(),
+                terminal=ChildTerminal(),
                 on_text=lambda _: begun.set(),
             )
         )

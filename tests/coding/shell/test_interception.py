@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, intercepted
+from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, find_interception
 
 ALL = {"read", "grep", "find", "edit", "write"}
 
@@ -25,7 +25,7 @@ ALL = {"read", "grep", "find", "edit", "write"}
     ],
 )
 def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str) -> None:
-    said = intercepted(command, DEFAULT_RULES, ALL)
+    said = find_interception(command, DEFAULT_RULES, ALL)
 
     assert said is not None
     assert said.startswith(f"Blocked: Use the {tool} tool")
@@ -47,14 +47,14 @@ def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str)
     ],
 )
 def test_other_commands_are_not(command: str) -> None:
-    assert intercepted(command, DEFAULT_RULES, ALL) is None
+    assert find_interception(command, DEFAULT_RULES, ALL) is None
 
 
 def test_a_rule_holds_only_while_the_model_has_its_tool() -> None:
-    assert intercepted("cat f", DEFAULT_RULES, {"grep"}) is None
+    assert find_interception("cat f", DEFAULT_RULES, {"grep"}) is None
 
 
 def test_a_rule_that_is_no_expression_never_matches() -> None:
     rule = InterceptionRule(pattern="(", tool="read", message="x")
 
-    assert intercepted("(", [rule], ALL) is None
+    assert find_interception("(", [rule], ALL) is None

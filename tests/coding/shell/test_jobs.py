@@ -14,10 +14,10 @@ from tests.coding.shell.shells import empty_room
 pytestmark = needs_posix_shell
 
 
-async def test_a_job_runs_on_and_its_end_is_told(tmp_path: Path) -> None:
+async def test_a_job_runs_on_and_its_end_is_reported(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room, TaskScope() as scope:
-        told: list[Job] = []
-        jobs = ShellJobs(room.shell, scope, on_end=told.append)
+        ended: list[Job] = []
+        jobs = ShellJobs(room.shell, scope, on_end=ended.append)
         go = tmp_path / "go"
         job = jobs.start(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; exit 3")
         jobs.keep(job)
@@ -28,7 +28,7 @@ async def test_a_job_runs_on_and_its_end_is_told(tmp_path: Path) -> None:
         async with asyncio.timeout(30):
             assert await job.end() == Ended(exit_code=3)
 
-        assert (job.state, jobs.running, told) == ("failed", [], [job])
+        assert (job.state, jobs.running, ended) == ("failed", [], [job])
         assert job.output.written().tail.content == "begun\n"
         assert jobs.get("bash-9") is None
 

@@ -27,7 +27,7 @@ async def ran(shell: LocalShell, command: str) -> str:
 # How a command runs ------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(97)
+@pytest.mark.behaviour("death-by-signal-is-failure")
 @pytest.mark.parametrize(
     ("command", "end"),
     [
@@ -51,7 +51,7 @@ async def test_both_outputs_come_in_the_order_in_which_they_were_written(tmp_pat
     assert await ran(shell, "echo 1; echo 2 >&2; echo 3; pwd") == f"1\n2\n3\n{tmp_path}\n"
 
 
-@pytest.mark.trap(105)
+@pytest.mark.behaviour("bash-is-found")
 async def test_commands_are_run_by_bash_in_the_folder_where_the_session_is_now(
     tmp_path: Path,
 ) -> None:
@@ -70,7 +70,7 @@ async def test_commands_are_run_by_bash_in_the_folder_where_the_session_is_now(
     assert (before, await ran(shell, "pwd")) == (f"{tmp_path}\n", f"{tmp_path}/below\n")
 
 
-@pytest.mark.trap(105)
+@pytest.mark.behaviour("bash-is-found")
 async def test_a_configured_shell_runs_commands_in_the_sessions_folder(tmp_path: Path) -> None:
     own = tmp_path / "own shell"
     own.write_text('#!/bin/sh\necho "own $1 in $PWD: $2"\n')
@@ -89,23 +89,23 @@ async def test_a_prefix_and_a_wrapper_stand_before_every_command(tmp_path: Path)
 async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / ".bash_profile").write_text("echo profile\n")
     environ = {**os.environ, "HOME": str(tmp_path)}
-    told = [
+    heard = [
         await ran(make_shell(tmp_path, environ=environ, options=options), "echo ran")
         for options in (ShellOptions(), ShellOptions(login=True))
     ]
 
-    assert told[0] == "ran\n"
-    assert told[1].endswith("profile\nran\n")
+    assert heard[0] == "ran\n"
+    assert heard[1].endswith("profile\nran\n")
 
 
-async def test_nothing_can_be_typed_into_a_command_and_git_asks_nobody(tmp_path: Path) -> None:
+async def test_nothing_can_be_typed_into_a_command_and_git_does_not_prompt(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
 
     assert await ran(shell, "cat; echo $GIT_TERMINAL_PROMPT $PAGER $AI_AGENT") == "0 cat pi\n"
     assert await ran(shell, "tty; test -t 0 || echo none") == "not a tty\nnone\n"
 
 
-@pytest.mark.trap(100)
+@pytest.mark.behaviour("output-decodes-as-a-stream")
 async def test_a_character_that_arrives_in_two_pieces_is_one(tmp_path: Path) -> None:
     pieces: list[str] = []
     room = Room(tmp_path)
@@ -117,17 +117,17 @@ async def test_a_character_that_arrives_in_two_pieces_is_one(tmp_path: Path) -> 
     assert text == "€\ufffd\0" == "".join(pieces)
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
     room = Room(tmp_path)
     first = asyncio.Event()
     go = tmp_path / "go"
 
-    def told(text: str) -> None:
+    def heard(text: str) -> None:
         first.set()
 
     running = asyncio.create_task(
-        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=told)
+        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=heard)
     )
     async with asyncio.timeout(30):
         await first.wait()
@@ -175,8 +175,8 @@ async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
     assert room.left() == []
 
 
-@pytest.mark.trap(99)
-async def test_a_missing_folder_is_told_and_not_a_crash(tmp_path: Path) -> None:
+@pytest.mark.behaviour("missing-cwd-is-a-result")
+async def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
 
     with pytest.raises(SpawnFailed, match=r"the working directory .*gone does not exist"):

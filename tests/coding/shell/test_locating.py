@@ -8,14 +8,14 @@ from pi.coding.shell.locating import NoShell, find_shell
 from tests.files import executable
 
 
-@pytest.mark.trap(105)
+@pytest.mark.behaviour("bash-is-found")
 def test_bash_is_taken_from_its_usual_place() -> None:
     found = find_shell("", environ={}, platform="linux", is_file=lambda place: True)
 
     assert found == "/bin/bash"
 
 
-@pytest.mark.trap(105)
+@pytest.mark.behaviour("bash-is-found")
 def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
     bash, sh = executable(tmp_path / "a/bash"), executable(tmp_path / "b/sh")
 
@@ -28,7 +28,7 @@ def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
         found(str(tmp_path / "nowhere"))
 
 
-@pytest.mark.trap(105)
+@pytest.mark.behaviour("bash-is-found")
 def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: Path) -> None:
     own = executable(tmp_path / "bin/zsh")
     environ = {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")}
@@ -39,7 +39,7 @@ def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: 
         find_shell("/gone", environ=environ, platform="linux")
 
 
-@pytest.mark.trap(106)
+@pytest.mark.behaviour("windows-commands")
 def test_on_windows_it_is_the_bash_of_git_and_never_the_one_of_another_system() -> None:
     environ = {
         "ProgramFiles": r"C:\Program Files",

@@ -49,7 +49,7 @@ async def processes_run(room: Room, count: int) -> None:
             await passing_of(0.01)
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 async def test_a_timeout_ends_everything_that_a_command_has_started(
     tmp_path: Path, tree: str
@@ -61,7 +61,7 @@ async def test_a_timeout_ends_everything_that_a_command_has_started(
         assert "begun\n".startswith(text)  # nothing, where half a second is too short to begin
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, tree: str) -> None:
     async with empty_room(tmp_path) as room:
@@ -82,7 +82,7 @@ async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, 
         assert room.left() == []
 
 
-@pytest.mark.trap(95, 96)
+@pytest.mark.behaviour("process-group-is-killed", "background-child-does-not-block")
 @pytest.mark.parametrize(
     "background",
     [
@@ -118,7 +118,7 @@ async def noted(note: Path) -> int:
     return int(note.read_text())
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_ends_with_the_timeout_of_its_command(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         note = tmp_path / "pid"
@@ -131,7 +131,7 @@ async def test_a_nameless_daemon_ends_with_the_timeout_of_its_command(tmp_path: 
         assert not alive(await noted(note))
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_ends_with_the_abort_of_its_command(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         note = tmp_path / "pid"
@@ -145,7 +145,7 @@ async def test_a_nameless_daemon_ends_with_the_abort_of_its_command(tmp_path: Pa
         assert not alive(daemon)
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_that_its_command_left_ends_with_the_shell(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         note = tmp_path / "pid"
@@ -187,7 +187,7 @@ async def test_closing_asks_only_for_commands_of_which_something_is_left(
         assert remembered <= 5  # those that ended while the last ones were started
 
 
-@pytest.mark.trap(96)
+@pytest.mark.behaviour("background-child-does-not-block")
 async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         command = "(while kill -0 $$; do :; done; echo late) 2>/dev/null & echo early"
@@ -195,7 +195,7 @@ async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_p
         assert (await room.run(command))[1] == "early\nlate\n"
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 async def test_a_hundred_megabytes_pass_through_little_memory(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         output = room.shell.new_output()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.shell.output import MOST_HELD, Output, keep_tail
+from pi.coding.shell.output import MAX_HELD_BYTES, Output, keep_tail
 from pi.coding.shell.spill import SpillFolder
 from pi.testing import FakeClock
 
@@ -33,7 +33,7 @@ def test_the_end_is_the_same_as_if_everything_had_been_kept(chunks: list[bytes])
     assert written.last_line_bytes == len(whole.removesuffix(b"\n").rpartition(b"\n")[2])
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 @pytest.mark.parametrize("chunk", [b"x" * 1000, b"\n" * 100])
 def test_everything_is_in_one_file_as_soon_as_lines_or_bytes_are_cut(
     tmp_path: Path, chunk: bytes
@@ -55,7 +55,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     output = Output(nothing, fallback=None)
     for _ in range(200):
         output.add(b"x" * 65536)
-        assert len(output._held) <= MOST_HELD
+        assert len(output._held) <= MAX_HELD_BYTES
 
 
 def test_an_output_that_cannot_be_saved_is_cut_all_the_same() -> None:

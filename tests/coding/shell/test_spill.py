@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from pi.coding.blobs.artifacts import Artifact
-from pi.coding.shell.spill import OLDEST, NewArtifact, Spill, SpillFolder
+from pi.coding.shell.spill import MAX_AGE_SECONDS, NewArtifact, Spill, SpillFolder
 from pi.testing import FakeClock
 
 
@@ -27,7 +27,7 @@ def spills(folder: Path, new_artifact: NewArtifact = lambda: None) -> SpillFolde
     return SpillFolder(folder, random_bytes=os.urandom, clock=clock, new_artifact=new_artifact)
 
 
-@pytest.mark.trap(103)
+@pytest.mark.behaviour("spill-files-are-private")
 def test_a_spill_file_is_private_and_complete_once_closed(tmp_path: Path) -> None:
     spill = spills(tmp_path).open()
     assert spill is not None
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_written_to_its_end_is_given_up(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("pieces", [[b"12345678"], [b"1234", b"5", b"678", b"9"]])
-def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
+def test_output_beyond_the_limit_is_dropped_with_a_note(
     tmp_path: Path, pieces: list[bytes]
 ) -> None:
     folder = SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock(), most=5)
@@ -133,11 +133,15 @@ def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
     assert spill.path.read_bytes() == b"12345\n[Output beyond 5B was not kept.]\n"
 
 
-@pytest.mark.trap(103)
-def test_files_that_nobody_comes_back_to_are_removed(tmp_path: Path) -> None:
+@pytest.mark.behaviour("spill-files-are-private")
+def test_old_files_are_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     now = clock.now_ms() / 1000
-    ages = {"pi-bash-old.log": OLDEST + 60, "pi-bash-new.log": OLDEST - 60, "other.log": OLDEST * 2}
+    ages = {
+        "pi-bash-old.log": MAX_AGE_SECONDS + 60,
+        "pi-bash-new.log": MAX_AGE_SECONDS - 60,
+        "other.log": MAX_AGE_SECONDS * 2,
+    }
     for name, age in ages.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (now - age, now - age))

@@ -61,7 +61,7 @@ def test_an_empty_first_line_is_a_line() -> None:
     assert shown(keep_head(b"\n" + b"x" * 9, most=Size(bytes=4))) == ("", "bytes", 1, 2)
 
 
-def test_totals_may_come_from_elsewhere() -> None:
+def test_totals_can_be_passed_in() -> None:
     cut = keep_tail(b"end\n", total=Size(500, 9000))
 
     assert (cut.truncated, cut.total_lines, cut.total_bytes) == (True, 500, 9000)
@@ -84,7 +84,7 @@ def test_no_cut_exceeds_its_limits_or_invents_text(text: str, lines: int, size: 
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0B"), (1023, "1023B"), (51200, "50.0KB"), (1572864, "1.5MB")]
 )
-def test_sizes_are_told_for_people(size: int, text: str) -> None:
+def test_sizes_are_formatted(size: int, text: str) -> None:
     assert size_text(size) == text
 
 

@@ -15,19 +15,19 @@ from tests.coding.tools.places import make_shell
 pytestmark = needs_posix_shell
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 async def test_what_is_shown_of_a_command_cannot_command_the_terminal(tmp_path: Path) -> None:
-    told: list[str] = []
+    received: list[str] = []
     script = (
         r"printf 'a\033[31mred\033[0m \033]8;;http://x\033\\link\033]8;;\033\\ "
         r"\033]133;A\007\033P1$r\033\\\033_apc\033\\\033^pm\033\\\033\\end\r\n"
         r"\033]8;;unterminated\nnext'"
     )
 
-    result = await UserCommands(Room(tmp_path).shell).run(script, on_text=told.append)
+    result = await UserCommands(Room(tmp_path).shell).run(script, on_text=received.append)
 
     assert result == BashResult(output="ared link end\n\nnext", exit_code=0)
-    assert "".join(told) == result.output
+    assert "".join(received) == result.output
 
 
 async def test_a_result_has_the_form_of_the_protocol(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ async def test_a_result_says_that_an_output_was_too_long_to_be_kept(tmp_path: Pa
     assert result.truncated
 
 
-@pytest.mark.trap(107)
+@pytest.mark.behaviour("escape-stops-user-commands")
 async def test_stopping_ends_every_running_command_and_keeps_what_was_said(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         commands = UserCommands(room.shell)
@@ -92,7 +92,7 @@ async def test_cancelling_the_caller_ends_its_command(tmp_path: Path) -> None:
         assert (commands.running, room.left()) == (0, [])
 
 
-async def test_a_command_that_cannot_start_says_so(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_start_is_an_error(tmp_path: Path) -> None:
     commands = UserCommands(Room(tmp_path).shell)
 
     with pytest.raises(SpawnFailed):

@@ -11,9 +11,9 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.environment import EnvironmentRules, command_environment
 from pi.coding.shell.local import LocalShell, ShellOptions
-from pi.coding.shell.spill import MOST_KEPT, NewArtifact, SpillFolder
+from pi.coding.shell.spill import MAX_SPILL_BYTES, NewArtifact, SpillFolder
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import Workplace, built_in_tools
+from pi.coding.tools.registry import ToolWorkspace, built_in_tools
 from pi.testing import FakeClock
 
 
@@ -24,7 +24,7 @@ def make_shell(
     options: ShellOptions | None = None,
     spill_folder: Path | None = None,
     new_artifact: NewArtifact = lambda: None,
-    most_kept: int = MOST_KEPT,
+    most_kept: int = MAX_SPILL_BYTES,
 ) -> LocalShell:
     """A shell that works in ``folder``; long outputs go to its neighbour."""
     spills = spill_folder or folder.with_name(f"{folder.name}-spills")
@@ -44,9 +44,9 @@ def make_shell(
     )
 
 
-def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> Workplace:
+def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> ToolWorkspace:
     """What tools need in ``folder``; search programs are only those on ``path`` and our own."""
-    return Workplace(
+    return ToolWorkspace(
         files=LocalFiles(lambda: folder, home=str(folder.parent)),
         shell=make_shell(folder),
         programs=SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled),
@@ -64,8 +64,8 @@ async def use(
 ) -> ToolResult:
     """Call a tool as the agent does: arguments are prepared, validated, and the result is typed."""
     given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
-    told: list[ToolResult] = [] if updates is None else updates
-    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", told.append))
+    received: list[ToolResult] = [] if updates is None else updates
+    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", received.append))
     return result
 
 

@@ -10,7 +10,7 @@ from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from pi.ai.messages import Text
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions
-from pi.coding.tools.bash import bash_tool, checked_timeout
+from pi.coding.tools.bash import bash_tool, validate_timeout
 from pi.testing import calls, says
 from tests.agent.agents import Stage
 from tests.base.processes.children import needs_posix_shell, passing_of
@@ -43,21 +43,21 @@ async def test_results_say_how_a_command_ended(bash: AgentTool) -> None:
     )
 
 
-@pytest.mark.trap(97)
+@pytest.mark.behaviour("death-by-signal-is-failure")
 async def test_death_by_a_signal_is_a_failure_with_what_was_written(bash: AgentTool) -> None:
     assert await failure(bash, command="echo part; kill -SEGV $$") == (
         "part\n\n\nCommand exited with code 139"
     )
 
 
-@pytest.mark.trap(98)
+@pytest.mark.behaviour("bad-timeouts-are-refused")
 @pytest.mark.parametrize("timeout", [0, -1, 1e9, float("inf"), float("nan")])
 async def test_a_timeout_that_makes_no_sense_is_refused(bash: AgentTool, timeout: float) -> None:
     with pytest.raises(ToolFailed, match="Invalid timeout"):
-        checked_timeout(timeout)
+        validate_timeout(timeout)
 
 
-@pytest.mark.trap(99)
+@pytest.mark.behaviour("missing-cwd-is-a-result")
 async def test_a_missing_shell_or_folder_is_an_error_result(tmp_path: Path) -> None:
     gone = make_shell(tmp_path / "gone", spill_folder=tmp_path)
     other = make_shell(tmp_path, options=ShellOptions(path="/no/shell"))
@@ -69,7 +69,7 @@ async def test_a_missing_shell_or_folder_is_an_error_result(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 async def test_a_long_output_is_cut_and_named_and_the_session_keeps_it(tmp_path: Path) -> None:
     artifact = Artifact(id="0", path=tmp_path / "0.bash.log")
     tool = bash_tool(make_shell(tmp_path, new_artifact=lambda: artifact))
@@ -86,7 +86,7 @@ async def test_a_long_output_is_cut_and_named_and_the_session_keeps_it(tmp_path:
     assert artifact.path.read_bytes() == b"".join(b"%d\n" % n for n in range(1, 3001))
 
 
-async def test_an_output_beyond_the_limit_is_cut_and_the_result_says_so(tmp_path: Path) -> None:
+async def test_an_output_beyond_the_limit_is_truncated_with_a_notice(tmp_path: Path) -> None:
     tool = bash_tool(make_shell(tmp_path, most_kept=100 * 1024))
 
     result = await use(tool, command="yes | head -n 100000; echo end")
@@ -101,7 +101,7 @@ async def test_an_output_beyond_the_limit_is_cut_and_the_result_says_so(tmp_path
     assert Path(path).read_bytes() == b"y\n" * (50 * 1024) + note
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 async def test_the_notice_stands_before_the_reason_of_a_failure(bash: AgentTool) -> None:
     message = await failure(bash, command="seq 1 3000; exit 2")
 
@@ -110,7 +110,7 @@ async def test_the_notice_stands_before_the_reason_of_a_failure(bash: AgentTool)
     assert reason == "Command exited with code 2"
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 async def test_snapshots_come_while_a_command_runs_and_the_last_is_complete(
     tmp_path: Path,
 ) -> None:
@@ -118,14 +118,14 @@ async def test_snapshots_come_while_a_command_runs_and_the_last_is_complete(
     seen = asyncio.Event()
     go = tmp_path / "go"
 
-    class Told(list[ToolResult]):
+    class Updates(list[ToolResult]):
         def append(self, update: ToolResult) -> None:
             updates.append(update)
             if update.content:
                 seen.set()
 
     script = f"echo one; until [ -e {go} ]; do sleep 0.02; done; echo two; echo three"
-    running = asyncio.create_task(use(make(tmp_path, "bash"), Told(), command=script))
+    running = asyncio.create_task(use(make(tmp_path, "bash"), Updates(), command=script))
     async with asyncio.timeout(30):
         await seen.wait()
         go.touch()
@@ -150,7 +150,7 @@ async def test_a_command_knows_its_session(tmp_path: Path) -> None:
     assert await text_of(tool, command="echo $PI_SESSION_ID") == "s1\n"
 
 
-@pytest.mark.trap(104)
+@pytest.mark.behaviour("child-environment-is-clean")
 async def test_a_command_does_not_inherit_the_repository_of_the_agent(tmp_path: Path) -> None:
     environ = {**os.environ, "GIT_DIR": "/elsewhere", "GIT_WORK_TREE": "/elsewhere"}
     tool = bash_tool(make_shell(tmp_path, environ=environ))
@@ -158,7 +158,7 @@ async def test_a_command_does_not_inherit_the_repository_of_the_agent(tmp_path: 
     assert await text_of(tool, command='echo "[$GIT_DIR$GIT_WORK_TREE]"') == "[]\n"
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_an_abort_of_the_agent_keeps_what_was_said_and_leaves_nothing_running(
     tmp_path: Path,
 ) -> None:

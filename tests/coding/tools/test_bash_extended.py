@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.output import Output
-from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
+from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
 from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room, empty_room
 from tests.coding.tools.places import text_of, use
@@ -29,10 +29,10 @@ class Bench:
         self.room = room
         self.ended: list[Job] = []
         self.jobs = ShellJobs(room.shell, scope, on_end=self.ended.append)
-        self.opened: list[tuple[Terminal, Output]] = []
+        self.opened: list[tuple[ChildTerminal, Output]] = []
 
     def tool(self, **options: object) -> AgentTool:
-        around = Surroundings(
+        around = BashEnvironment(
             shell=self.room.shell,
             files=LocalFiles(lambda: self.room.folder, home="/"),
             jobs=self.jobs,
@@ -88,7 +88,7 @@ async def test_what_cannot_be_is_refused(
     assert failed.message == message.format(tmp_path)
 
 
-async def test_a_failure_tells_its_code_in_the_details(bench: Bench) -> None:
+async def test_a_failure_has_its_exit_code_in_the_details(bench: Bench) -> None:
     failed = await failure(bench.tool(), command="echo x; exit 4")
 
     assert (failed.message, failed.details) == (
@@ -112,14 +112,14 @@ async def test_a_command_for_which_the_model_has_a_tool_is_refused(bench: Bench)
     assert await text_of(tool, command="grep x /dev/null || echo none") == "none\n"
 
 
-async def test_a_job_returns_at_once_and_its_end_is_told(bench: Bench, tmp_path: Path) -> None:
+async def test_a_job_returns_at_once_and_its_end_is_reported(bench: Bench, tmp_path: Path) -> None:
     tool, go = bench.tool(jobs=True), tmp_path / "go"
     script = f"until [ -e {go} ]; do sleep 0.02; done; echo done"
 
     result = await use(tool, command=script, **{"async": True})
 
     assert result == ToolResult.of(
-        "The command runs on as job bash-1. You will be told when it ends.",
+        "The command runs on as job bash-1. You will be notified when it ends.",
         details={"jobId": "bash-1", "state": "running"},
     )
     job = bench.jobs.get("bash-1")
@@ -137,7 +137,7 @@ async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
 
     assert await text_of(tool, command="echo quick") == "quick\n"
     assert await text_of(tool, command="echo begun; sleep 600") == (
-        "begun\n\n\nThe command runs on as job bash-2. You will be told when it ends."
+        "begun\n\n\nThe command runs on as job bash-2. You will be notified when it ends."
     )
     assert len(bench.jobs.running) == 1
 
@@ -208,7 +208,7 @@ async def test_a_timeout_ends_a_command_in_a_terminal(bench: Bench) -> None:
     assert bench.room.left() == []
 
 
-async def test_the_exit_code_of_a_command_in_a_terminal_is_told(bench: Bench) -> None:
+async def test_the_exit_code_of_a_command_in_a_terminal_is_returned(bench: Bench) -> None:
     failed = await failure(bench.tool(terminals=True), command="tty -s && exit 4", pty=True)
 
     assert (failed.message, failed.details) == (
@@ -217,7 +217,7 @@ async def test_the_exit_code_of_a_command_in_a_terminal_is_told(bench: Bench) ->
     )
 
 
-def test_the_model_is_told_of_jobs_only_where_they_are_allowed(tmp_path: Path) -> None:
+def test_the_schema_has_jobs_only_if_they_are_enabled(tmp_path: Path) -> None:
     async def names(**options: object) -> list[str]:
         async with TaskScope() as scope:
             tool = Bench(Room(tmp_path), scope).tool(**options)

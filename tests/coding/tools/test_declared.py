@@ -18,7 +18,7 @@ from pi.coding.tools.write import write_tool
 from tests.coding.tools.places import make_place
 
 
-def told(tool: AgentTool) -> dict[str, Any]:
+def declaration(tool: AgentTool) -> dict[str, Any]:
     """What is known of a tool without calling it, and which questions it answers."""
     kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
     questions = {name: kept.pop(name) is not None for name in ("touches", "preview")}
@@ -27,7 +27,7 @@ def told(tool: AgentTool) -> dict[str, Any]:
     return kept | questions
 
 
-def test_a_tool_is_told_of_as_it_is_once_it_is_made(tmp_path: Path) -> None:
+def test_a_declaration_equals_the_built_tool(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     made = (
         read_tool(place.files),
@@ -37,10 +37,12 @@ def test_a_tool_is_told_of_as_it_is_once_it_is_made(tmp_path: Path) -> None:
     )
     declared = built_in_tools(place)
 
-    assert [told(declared[tool.name].make()) for tool in made] == [told(tool) for tool in made]
+    assert [declaration(declared[tool.name].make()) for tool in made] == [
+        declaration(tool) for tool in made
+    ]
     assert msgspec.json.decode(SCHEMAS.read_bytes()) == {
         tool.name: tool.parameters for tool in made
-    }, f"{SCHEMAS.name} must hold what models are told of the parameters"
+    }, f"{SCHEMAS.name} must equal the schemas of the parameters"
     assert tuple(tool.name for tool in made) == DEFAULT_TOOLS
 
 
@@ -92,7 +94,7 @@ def test_where_the_schemas_were_left_out_tools_are_made_at_once(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("tool", DEFAULT_TOOLS)
-def test_telling_of_a_tool_does_not_load_it(tool: str, tmp_path: Path) -> None:
+def test_declaring_a_tool_does_not_load_it(tool: str, tmp_path: Path) -> None:
     probe = f"""
 import sys
 from pathlib import Path

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
-from pi.coding.tools.edit import LARGEST, prepare_edit
+from pi.coding.tools.edit import MAX_FILE_BYTES, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage
 from tests.coding.tools.places import make, use
@@ -22,7 +22,7 @@ def change(old: str, new: str) -> list[dict[str, str]]:
     return [{"oldText": old, "newText": new}]
 
 
-@pytest.mark.trap(109)
+@pytest.mark.behaviour("edit-keeps-crlf-and-bom")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -56,7 +56,7 @@ async def test_the_mark_that_is_read_with_the_first_line_may_be_named(
     assert (tmp_path / "f").read_bytes() == b"\xef\xbb\xbf1\ntwo\n"
 
 
-@pytest.mark.trap(112)
+@pytest.mark.behaviour("invalid-utf8-is-refused")
 async def test_a_file_that_is_no_text_is_left_alone(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\xffb")
 
@@ -66,7 +66,7 @@ async def test_a_file_that_is_no_text_is_left_alone(edit: AgentTool, tmp_path: P
     assert (tmp_path / "f").read_bytes() == b"a\xffb"
 
 
-@pytest.mark.trap(118)
+@pytest.mark.behaviour("empty-file-can-be-edited")
 async def test_an_empty_file_can_be_edited(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
@@ -83,7 +83,7 @@ async def test_an_empty_file_can_be_edited(edit: AgentTool, tmp_path: Path) -> N
     )
 
 
-@pytest.mark.trap(116)
+@pytest.mark.behaviour("extra-edit-fields-are-ignored")
 async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a")
 
@@ -97,11 +97,11 @@ async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: 
     assert (tmp_path / "f").read_text() == "b"
 
 
-@pytest.mark.trap(116)
+@pytest.mark.behaviour("extra-edit-fields-are-ignored")
 @pytest.mark.parametrize(
     ("path", "code"), [("gone", "ENOENT"), ("folder", "EISDIR"), ("file/x", "ENOTDIR")]
 )
-async def test_problems_of_the_file_system_are_told_as_such(
+async def test_file_system_errors_are_reported_with_their_code(
     edit: AgentTool, tmp_path: Path, path: str, code: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -125,7 +125,7 @@ async def test_what_might_fill_the_memory_is_not_read(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "huge").touch()
-    os.truncate(tmp_path / "huge", LARGEST + 1)
+    os.truncate(tmp_path / "huge", MAX_FILE_BYTES + 1)
 
     with pytest.raises(ToolFailed) as failed:
         await use(edit, path=path, edits=change("a", "b"))
@@ -135,7 +135,7 @@ async def test_what_might_fill_the_memory_is_not_read(
     assert edit.preview({"path": path, "edits": change("a", "b")}) is None
 
 
-@pytest.mark.trap(117)
+@pytest.mark.behaviour("elision-is-never-written")
 async def test_a_line_that_stands_for_others_is_not_written(
     edit: AgentTool, tmp_path: Path
 ) -> None:
@@ -179,7 +179,7 @@ def test_what_is_no_edit_is_left_to_the_validation(edits: str) -> None:
     assert prepare_edit({"path": "f", "edits": edits}) == {"path": "f", "edits": edits}
 
 
-@pytest.mark.trap(115)
+@pytest.mark.behaviour("edits-are-serialised")
 async def test_edits_and_writes_of_one_file_happen_in_the_order_of_the_calls(
     tmp_path: Path,
 ) -> None:

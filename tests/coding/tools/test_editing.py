@@ -23,27 +23,27 @@ def test_all_edits_are_matched_against_the_text_as_it_was() -> None:
     assert edited("a b c", ("a", "b"), ("c", "a"), ("b", "c")) == "b c a"
 
 
-@pytest.mark.trap(109)
+@pytest.mark.behaviour("edit-keeps-crlf-and-bom")
 def test_new_lines_end_as_most_lines_of_the_file_do() -> None:
     assert edited("a\r\nb\r\n", ("b", "x\ny\r\nz"), line_end="\r\n") == "a\r\nx\r\ny\r\nz\r\n"
 
 
-@pytest.mark.trap(110)
+@pytest.mark.behaviour("fuzzy-edit-keeps-other-lines")
 def test_lines_that_were_not_matched_keep_their_bytes() -> None:
     text = "“keep”  \r\nmixed\nsay “hi”  \nkeep—too\t\n"
 
     assert edited(text, ('say "hi"', "said")) == "“keep”  \r\nmixed\nsaid\nkeep—too\t\n"
 
 
-@pytest.mark.trap(118)
+@pytest.mark.behaviour("empty-file-can-be-edited")
 def test_an_empty_text_is_edited_by_replacing_nothing() -> None:
     assert edited("", ("", "first\n")) == "first\n"
     assert problem("a", ("", "x")) == "oldText must not be empty in f."
     assert problem("a", ("a", "b"), ("", "x")) == "edits[1].oldText must not be empty in f."
 
 
-@pytest.mark.trap(114)
-def test_no_match_several_and_no_change_are_told_apart() -> None:
+@pytest.mark.behaviour("edit-failures-differ")
+def test_no_match_several_and_no_change_have_different_messages() -> None:
     assert problem("abc", ("x", "y")) == (
         "Could not find the exact text in f. "
         "The old text must match exactly including all whitespace and newlines."
@@ -60,7 +60,7 @@ def test_no_match_several_and_no_change_are_told_apart() -> None:
     )
 
 
-@pytest.mark.trap(114)
+@pytest.mark.behaviour("edit-failures-differ")
 def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
     text = "import os\n\ndef compute(value):\n    return value * 2\n\nprint(1)\n"
 
@@ -71,7 +71,7 @@ def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
     )
 
 
-def test_a_miss_in_a_huge_file_is_told_soon() -> None:
+def test_a_miss_in_a_huge_file_is_reported_quickly() -> None:
     text = "".join(f"line number {n} of many\n" for n in range(200_000))
 
     assert problem(text, ("line numbr 1234 of many", "x")).startswith("Could not find")

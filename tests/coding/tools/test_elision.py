@@ -6,7 +6,7 @@ from pi.agent.tools.tool import ToolFailed
 from pi.coding.tools.matching import elisions, refuse_elisions
 
 
-@pytest.mark.trap(117)
+@pytest.mark.behaviour("elision-is-never-written")
 @pytest.mark.parametrize(
     "line",
     [

@@ -47,13 +47,13 @@ SEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_everything_that_is_not_ignored_is_listed(tree: Path, bundled: bool) -> None:
     assert sorted(await lists(bundled=bundled).below(tree)) == sorted(SEEN)
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_rules_of_folders_above_hold(tree: Path, bundled: bool) -> None:
     assert sorted(await lists(bundled=bundled).below(tree / "src")) == [
@@ -108,7 +108,7 @@ async def test_after_an_fd_that_fails_the_next_way_is_taken(
     program: str,
     bundled: bool,
 ) -> None:
-    monkeypatch.setattr(program_output, "LONGEST_END", 0.3)
+    monkeypatch.setattr(program_output, "EXIT_GRACE_SECONDS", 0.3)
     fd = stand_in(tmp_path / "bin/fd", program)
     path = f"{fd.parent}:/usr/bin:/bin"
     project = tmp_path / "project"
@@ -135,16 +135,16 @@ async def test_after_a_ripgrep_that_fails_everything_is_walked(
     assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
 
 
-async def test_of_very_many_the_first_that_are_wanted_are_kept(tmp_path: Path) -> None:
+async def test_of_very_many_the_first_matches_are_kept(tmp_path: Path) -> None:
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 
-    found = await listing.below(tmp_path, wanted=lambda path: path.endswith("7"), most=3)
+    found = await listing.below(tmp_path, accepts=lambda path: path.endswith("7"), most=3)
 
     assert found == ["10007", "10017", "10027"]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
     searching = asyncio.create_task(lists(bundled=bundled).below(Path("/usr")))

@@ -14,9 +14,9 @@ def find(tmp_path: Path) -> AgentTool:
     return make(tmp_path, "find")
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize(
-    ("pattern", "wanted"),
+    ("pattern", "expected"),
     [
         ("*.py", ["a.py", "src/b.py", "src/deep/C.py", "x/src/d.py"]),
         ("src/*.py", ["src/b.py", "x/src/d.py"]),
@@ -37,15 +37,15 @@ def find(tmp_path: Path) -> AgentTool:
     ],
 )
 def test_patterns_with_and_without_a_slash_mean_paths_and_names(
-    pattern: str, wanted: list[str]
+    pattern: str, expected: list[str]
 ) -> None:
     paths = ["a.py", "src/", "src/b.py", "src/deep/", "src/deep/C.py", "x/src/", "x/src/d.py"]
     matches = name_matcher(pattern, Path("/root"))
 
-    assert [path for path in paths if matches(path)] == wanted
+    assert [path for path in paths if matches(path)] == expected
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 def test_the_root_of_the_file_system_is_a_folder_like_others() -> None:
     assert name_matcher("/etc/*.conf", Path("/"))("etc/x.conf")
 
@@ -66,7 +66,7 @@ async def test_results_are_sorted_and_a_limit_says_that_there_are_more(
     )
 
 
-@pytest.mark.trap(124)
+@pytest.mark.behaviour("pattern-is-not-a-flag")
 async def test_a_pattern_that_looks_like_an_option_is_a_name(
     find: AgentTool, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from pi.ai.messages import Image, Text
 from pi.base.pictures import TooManyPixels
-from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits, fitted
+from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits, fit_images
 
 LOOK = Text(text="look")
 LIMITS = ImageLimits()
@@ -31,12 +31,12 @@ def size_of(block: object) -> tuple[int, int]:
 def test_what_fits_stays_as_it_is() -> None:
     blocks = (LOOK, picture(2000, 10), picture(10, 10, "JPEG"))
 
-    assert fitted(blocks, LIMITS) == blocks
+    assert fit_images(blocks, LIMITS) == blocks
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
-    look, smaller, note = fitted((LOOK, picture(4000, 10)), LIMITS)
+    look, smaller, note = fit_images((LOOK, picture(4000, 10)), LIMITS)
 
     assert (look, size_of(smaller)) == (LOOK, (2000, 5))
     assert note == Text(
@@ -46,29 +46,29 @@ def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
 
 
 def test_a_picture_of_a_kind_that_models_do_not_take_is_converted() -> None:
-    converted, note = fitted((picture(10, 10, "BMP"),), LIMITS)
+    converted, note = fit_images((picture(10, 10, "BMP"),), LIMITS)
 
     assert isinstance(converted, Image)
     assert converted.mime_type == "image/png"
     assert note == Text(text="[Image converted from image/bmp to image/png.]")
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["aGVsbG8=", "no base64", "", picture(10, 10).data[:40]])
 def test_what_is_no_picture_becomes_a_note(data: str) -> None:
     broken = Image(data=data, mime_type="image/png")
 
-    assert fitted((broken, LOOK), LIMITS) == (Text(text=DAMAGED), LOOK)
+    assert fit_images((broken, LOOK), LIMITS) == (Text(text=DAMAGED), LOOK)
 
 
 def test_what_is_no_picture_may_be_kept_all_the_same() -> None:
     odd = Image(data="aGVsbG8=", mime_type="image/odd")
 
-    assert fitted((odd,), LIMITS, keep_unreadable=True) == (odd,)
+    assert fit_images((odd,), LIMITS, keep_unreadable=True) == (odd,)
 
 
 def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
-    assert fitted((picture(10, 10),), ImageLimits(max_bytes=20)) == (Text(text=OMITTED),)
+    assert fit_images((picture(10, 10),), ImageLimits(max_bytes=20)) == (Text(text=OMITTED),)
 
 
 def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
@@ -79,7 +79,7 @@ def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
     data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IEND", b"")
     bomb = Image(data=base64.b64encode(data).decode(), mime_type="image/png")
 
-    assert fitted((bomb,), LIMITS) == (
+    assert fit_images((bomb,), LIMITS) == (
         Text(text=TOO_MANY_PIXELS.format(TooManyPixels((50_000, 50_000)))),
     )
 
@@ -87,4 +87,4 @@ def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
 def test_nothing_is_changed_for_who_wants_pictures_as_they_are() -> None:
     blocks = (picture(4000, 10), Image(data="?", mime_type="image/png"))
 
-    assert fitted(blocks, ImageLimits(resize=False)) == blocks
+    assert fit_images(blocks, ImageLimits(resize=False)) == blocks

@@ -127,20 +127,20 @@ async def replay(tools: dict[str, AgentTool], case: dict[str, Any]) -> dict[str,
     tool, updates = tools[case["tool"]], list[ToolResult]()
     spoken = asyncio.Event()
 
-    def told(update: ToolResult) -> None:
+    def on_update(update: ToolResult) -> None:
         updates.append(update)
         if update.content:
             spoken.set()
 
-    call = asyncio.ensure_future(tool.run(tool.validate(case["args"]), ToolContext("1", told)))
+    call = asyncio.ensure_future(tool.run(tool.validate(case["args"]), ToolContext("1", on_update)))
     if case.get("error", "").endswith("Command aborted"):
         await spoken.wait()
         call.cancel()
     answer: dict[str, Any] = {"tool": case["tool"], "args": case["args"]}
     try:
         answer["result"] = plain(await call)
-    except ToolFailed as problem:
-        answer["error"] = problem.message
+    except ToolFailed as error:
+        answer["error"] = error.message
     if updates:
         answer["updates"] = [plain(update) for update in updates]
     return answer

@@ -8,7 +8,7 @@ from PIL import Image as Pillow
 from pi.coding.tools.images import HEADER, image_type
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "BMP"])
 def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
     file = io.BytesIO()
@@ -20,7 +20,7 @@ def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
     assert kind.mime == f"image/{form.lower()}"
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 @pytest.mark.parametrize(
     "text",
     [

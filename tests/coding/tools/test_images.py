@@ -20,7 +20,7 @@ from pi.coding.tools.images import (
     OMITTED,
     PNG,
     ImageLimits,
-    Prepared,
+    PreparedImage,
     prepare_image,
 )
 
@@ -37,7 +37,7 @@ def noise(width: int, height: int) -> Pillow.Image:
     return Pillow.frombytes("RGB", (width, height), random.Random(1).randbytes(width * height * 3))
 
 
-def shown(prepared: Prepared) -> Pillow.Image:
+def shown(prepared: PreparedImage) -> Pillow.Image:
     assert prepared.image is not None
     return Pillow.open(io.BytesIO(base64.b64decode(prepared.image.data)))
 
@@ -83,7 +83,7 @@ def test_the_smaller_of_two_formats_is_taken() -> None:
     assert (photo.mime, drawing.mime) == ("image/jpeg", "image/png")
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
     prepared = prepare_image(encoded(Pillow.new("RGB", (10, 10), "red"), "BMP"), BMP, LIMITS)
 
@@ -91,7 +91,7 @@ def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
     assert shown(prepared).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 def test_a_picture_that_lies_on_its_side_is_turned() -> None:
     picture = Pillow.new("RGB", (40, 20), "black")
     picture.paste("white", (0, 0, 20, 20))
@@ -119,7 +119,7 @@ def test_a_picture_shrinks_until_it_fits_the_limit() -> None:
 def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
     prepared = prepare_image(encoded(noise(300, 300), "PNG"), PNG, ImageLimits(max_bytes=100))
 
-    assert prepared == Prepared(mime="image/png", notes=(OMITTED,))
+    assert prepared == PreparedImage(mime="image/png", notes=(OMITTED,))
 
 
 def test_pictures_go_as_they_are_if_nothing_is_to_be_scaled() -> None:
@@ -153,16 +153,16 @@ def test_a_moving_picture_shows_its_first_frame() -> None:
 def test_a_damaged_file_is_left_out(cut: int) -> None:
     data = encoded(noise(50, 50), "PNG")[:cut]
 
-    assert prepare_image(data, PNG, LIMITS) == Prepared(mime="image/png", notes=(DAMAGED,))
+    assert prepare_image(data, PNG, LIMITS) == PreparedImage(mime="image/png", notes=(DAMAGED,))
 
 
 def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_PIXELS", 1000)
+    monkeypatch.setattr(pictures, "MAX_PIXELS", 1000)
 
     prepared = prepare_image(encoded(Pillow.new("1", (100, 100)), "PNG"), PNG, LIMITS)
 
     note = "[Image omitted: 100x100 pixels exceed the limit of 1,000 pixels.]"
-    assert prepared == Prepared(mime="image/png", notes=(note,))
+    assert prepared == PreparedImage(mime="image/png", notes=(note,))
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -199,12 +199,12 @@ def test_a_picture_for_which_there_is_no_memory_is_left_out(
     prepared = prepare_image(encoded(Pillow.new("RGB", (3000, 10)), "PNG"), PNG, LIMITS)
 
     note = "[Image omitted: there is not enough memory to decode 3000x10 pixels.]"
-    assert prepared == Prepared(mime="image/png", notes=(note,))
+    assert prepared == PreparedImage(mime="image/png", notes=(note,))
 
 
 def test_a_second_picture_waits_until_the_first_is_decoded() -> None:
     data = encoded(noise(50, 40), "JPEG")
-    done: list[Prepared] = []
+    done: list[PreparedImage] = []
     with pictures.ONE_AT_A_TIME:
         other = threading.Thread(target=lambda: done.append(prepare_image(data, JPEG, LIMITS)))
         other.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.env import (
-    MOST_OUTPUT,
+    MAX_OUTPUT,
     ExecResult,
     ExecutionEnv,
     ExecutionError,
@@ -28,42 +28,42 @@ def make_env(folder: Path, options: ShellOptions | None = None) -> LocalEnv:
 
 async def test_files_and_commands_share_a_folder(tmp_path: Path) -> None:
     env: ExecutionEnv = make_env(tmp_path)
-    told: list[str] = []
+    received: list[str] = []
 
     await env.write_file("f", b"text")
-    result = await env.exec("cat f; echo $X", env={"X": "1"}, timeout=30, on_output=told.append)
+    result = await env.exec("cat f; echo $X", env={"X": "1"}, timeout=30, on_output=received.append)
 
     assert result == ExecResult(exit_code=0, output="text1\n")
-    assert "".join(told) == "text1\n"
+    assert "".join(received) == "text1\n"
     assert env.cwd == str(tmp_path)
 
 
 async def test_a_command_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
-    told: list[str] = []
+    received: list[str] = []
     (tmp_path / "below").mkdir()
 
     result = await make_env(tmp_path).exec(
         'pwd; echo "$SIZE €" >&2; exit 3',
         cwd="below",
         env={"SIZE": "big"},
-        on_output=told.append,
+        on_output=received.append,
     )
 
     assert result == ExecResult(exit_code=3, output=f"{tmp_path}/below\nbig €\n")
-    assert "".join(told) == result.output
+    assert "".join(received) == result.output
 
 
 async def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
-    told: list[int] = []
+    received: list[int] = []
 
     result = await make_env(tmp_path).exec(
-        f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end",
-        on_output=lambda text: told.append(len(text)),
+        f"head -c {MAX_OUTPUT + 10} /dev/zero; printf end",
+        on_output=lambda text: received.append(len(text)),
     )
 
-    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert (len(result.output), result.truncated) == (MAX_OUTPUT, True)
     assert result.output.endswith("\0end")
-    assert sum(told) == MOST_OUTPUT + 13
+    assert sum(received) == MAX_OUTPUT + 13
 
 
 async def test_cancelling_ends_the_command(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_listener_that_must_be_awaited_hears_everything(tmp_path: Path) 
     async def listen(text: str) -> None:
         heard.append(text)
 
-    # The last byte is the beginning of a character: it is told when the command has ended.
+    # The last byte is the beginning of a character: it is emitted when the command has ended.
     result = await make_env(tmp_path).exec("printf 'a\\303'", on_output=listen)
 
     assert "".join(heard) == result.output == "a\ufffd"

@@ -26,7 +26,7 @@ async def test_names_are_sorted_whatever_their_case_and_folders_are_marked(
     assert await text_of(ls, path="folder") == "(empty directory)"
 
 
-async def test_a_limit_is_told_only_if_there_is_more(ls: AgentTool, tmp_path: Path) -> None:
+async def test_a_limit_is_reported_only_if_there_is_more(ls: AgentTool, tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).touch()
 

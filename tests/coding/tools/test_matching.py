@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from pi.coding.tools.matching import Folded, Passages
 
 
-def found(text: str, wanted: str) -> list[str]:
-    return [text[start:end] for start, end in Passages(text).find(wanted)]
+def found(text: str, passage: str) -> list[str]:
+    return [text[start:end] for start, end in Passages(text).find(passage)]
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted", "passages"),
+    ("text", "passage", "passages"),
     [
         ("a b a", "a", ["a", "a"]),
         ("aaa", "aa", ["aa"]),
@@ -24,14 +24,14 @@ def found(text: str, wanted: str) -> list[str]:
     ],
 )
 def test_a_passage_is_found_whatever_its_line_ends(
-    text: str, wanted: str, passages: list[str]
+    text: str, passage: str, passages: list[str]
 ) -> None:
-    assert found(text, wanted) == passages
+    assert found(text, passage) == passages
 
 
-@pytest.mark.trap(111)
+@pytest.mark.behaviour("fuzzy-folds-unicode")
 @pytest.mark.parametrize(
-    ("text", "wanted", "passages"),
+    ("text", "passage", "passages"),
     [
         ("say “hi” now", 'say "hi"', ["say “hi”"]),
         ("it’s", "it's", ["it’s"]),
@@ -48,15 +48,15 @@ def test_a_passage_is_found_whatever_its_line_ends(
     ],
 )
 def test_a_passage_is_found_although_it_is_written_otherwise(
-    text: str, wanted: str, passages: list[str]
+    text: str, passage: str, passages: list[str]
 ) -> None:
-    assert found(text, wanted) == passages
+    assert found(text, passage) == passages
 
 
-@pytest.mark.trap(113)
-@pytest.mark.parametrize("wanted", ["   ", "\t", "  \n\t\n", "\u00a0", ""])
-def test_what_is_nothing_once_it_is_folded_is_nowhere(wanted: str) -> None:
-    assert found("a\nb\nc", wanted) == []
+@pytest.mark.behaviour("empty-search-is-not-found")
+@pytest.mark.parametrize("passage", ["   ", "\t", "  \n\t\n", "\u00a0", ""])
+def test_what_is_nothing_once_it_is_folded_is_nowhere(passage: str) -> None:
+    assert found("a\nb\nc", passage) == []
 
 
 def test_what_has_lost_the_spaces_at_its_end_must_end_a_line() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.tools import programs
-from pi.coding.tools.programs import ProgramFailed, output_of
+from pi.coding.tools.programs import ProgramFailed, read_program_output
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -20,7 +20,7 @@ async def output(
     silence: float | None = None,
     most: int | None = None,
 ) -> bytes:
-    pieces = output_of(
+    pieces = read_program_output(
         ["sh", "-c", script],
         cwd=Path("/"),
         env=ENV,
@@ -36,14 +36,14 @@ async def test_output_comes_whole_whatever_is_on_standard_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo why >&2; exit 3", r"^sh failed \(exit code 3\): why$"),
         ("kill -KILL $$", r"^sh failed \(signal 9\)$"),
     ],
 )
-async def test_an_end_that_is_no_success_is_an_error(script: str, told: str) -> None:
-    with pytest.raises(ProgramFailed, match=told):
+async def test_an_end_that_is_no_success_is_an_error(script: str, message: str) -> None:
+    with pytest.raises(ProgramFailed, match=message):
         await output(script)
 
 
@@ -54,7 +54,7 @@ async def test_some_codes_are_a_success_if_nothing_was_said() -> None:
 
 
 async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "LONGEST_END", 0.2)
+    monkeypatch.setattr(programs, "EXIT_GRACE_SECONDS", 0.2)
     with pytest.raises(ProgramFailed, match=r"wrote nothing for 0\.2 seconds"):
         await output("sleep 600", silence=0.2)
     with pytest.raises(ProgramFailed, match="wrote more than 1000 bytes"):
@@ -67,7 +67,7 @@ async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(programs, "STALLED", 0.3)
+    monkeypatch.setattr(programs, "STALL_SECONDS", 0.3)
 
     with pytest.raises(ProgramFailed, match=r"did nothing for 0\.3 seconds"):
         await output("sleep 600")
@@ -78,7 +78,7 @@ async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
 async def test_threads_that_only_look_for_work_do_not_count_as_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(programs, "STALLED", 1.0)
+    monkeypatch.setattr(programs, "STALL_SECONDS", 1.0)
     idle = (  # like ripgrep, of which one thread waits for a pipe: about 3 % of a CPU
         "import time\n"
         "while True:\n"
@@ -95,7 +95,7 @@ async def test_threads_that_only_look_for_work_do_not_count_as_work(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 async def test_a_program_has_only_so_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "MOST_MEMORY", 100_000_000)
+    monkeypatch.setattr(programs, "MAX_MEMORY_BYTES", 100_000_000)
     code = "import time; time.sleep(0.2); bytearray(200_000_000)"
 
     with pytest.raises(ProgramFailed, match="failed"):
@@ -104,11 +104,11 @@ async def test_a_program_has_only_so_much_memory(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProgramFailed, match="could not be started"):
-        await anext(output_of([str(tmp_path / "gone")], cwd=tmp_path, env=ENV))
+        await anext(read_program_output([str(tmp_path / "gone")], cwd=tmp_path, env=ENV))
 
 
-async def test_whoever_stops_reading_ends_the_program(tmp_path: Path) -> None:
-    pieces = output_of(["sh", "-c", "echo $$; exec sleep 600"], cwd=tmp_path, env=ENV)
+async def test_ending_the_reading_terminates_the_program(tmp_path: Path) -> None:
+    pieces = read_program_output(["sh", "-c", "echo $$; exec sleep 600"], cwd=tmp_path, env=ENV)
     pid = int(await anext(pieces))
 
     await pieces.aclose()

@@ -41,7 +41,7 @@ async def test_a_limit_leaves_a_way_to_go_on(read: AgentTool, tmp_path: Path) ->
         await use(read, path="f", offset=9)
 
 
-@pytest.mark.trap(123)
+@pytest.mark.behaviour("long-line-can-be-read-on")
 async def test_a_line_that_is_too_long_comes_with_a_command_that_shows_it(
     read: AgentTool, tmp_path: Path
 ) -> None:
@@ -58,12 +58,12 @@ async def test_a_line_that_is_too_long_comes_with_a_command_that_shows_it(
     assert "short\n\n[Showing lines 1-1 of 3" in await text_of(read, path="a b")
 
 
-@pytest.mark.trap(123)
-async def test_a_file_that_is_too_large_to_count_says_so(
+@pytest.mark.behaviour("long-line-can-be-read-on")
+async def test_a_file_that_is_too_large_to_count_has_a_lower_bound(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi.coding.files.text.MOST_SCANNED", 100_000)
-    monkeypatch.setattr("pi.coding.files.text.CHUNK", 50_000)
+    monkeypatch.setattr("pi.coding.files.text.MAX_SCANNED_BYTES", 100_000)
+    monkeypatch.setattr("pi.coding.files.text.CHUNK_BYTES", 50_000)
     (tmp_path / "f").write_text("x\n" * 100_000)
     (tmp_path / "line").write_text("x" * 200_000)
 
@@ -98,7 +98,7 @@ async def test_what_cannot_be_read_says_why(
     assert failed.value.message == message.format(tmp_path)
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 async def test_pictures_are_known_by_their_content(read: AgentTool, tmp_path: Path) -> None:
     Pillow.new("RGB", (4, 3), "red").save(tmp_path / "picture.txt", "PNG")
     (tmp_path / "text.png").write_text("no picture")
@@ -124,7 +124,7 @@ async def test_the_limits_of_the_model_hold_that_is_asked_now(tmp_path: Path) ->
     assert await text_of(tool, path="a.png") == "Read image file [image/png]"
 
 
-@pytest.mark.trap(127)
+@pytest.mark.behaviour("file-work-never-blocks")
 async def test_nothing_is_read_in_the_thread_of_the_loop(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ def shape(schema: dict[str, Any]) -> Any:
     return [shape(schema["items"])] if schema["type"] == "array" else schema["type"]
 
 
-def test_models_are_told_of_the_tools_as_the_original_tells_them(tmp_path: Path) -> None:
+def test_declarations_equal_those_of_the_original(tmp_path: Path) -> None:
     tools = {name: each.make() for name, each in built_in_tools(make_place(tmp_path)).items()}
 
     assert {name: shape(tool.parameters) for name, tool in tools.items()} == {
@@ -76,15 +76,15 @@ async def test_another_bash_tool_can_take_the_place_of_ours(tmp_path: Path) -> N
     assert built_in_tools(place)["bash"].make() is other
 
 
-@pytest.mark.trap(126)
+@pytest.mark.behaviour("tools-use-the-session-cwd")
 async def test_all_tools_work_in_the_sessions_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
-    for folder in (elsewhere, here):
+    other, here = tmp_path / "other", tmp_path / "here"
+    for folder in (other, here):
         folder.mkdir()
         (folder / f"{folder.name}.txt").write_text("text\n")
-    monkeypatch.chdir(elsewhere)
+    monkeypatch.chdir(other)
     tools = {name: each.make() for name, each in built_in_tools(make_place(here)).items()}
 
     assert {
@@ -103,4 +103,4 @@ async def test_all_tools_work_in_the_sessions_folder(
     await text_of(tools["write"], path="new", content="a")
     await text_of(tools["edit"], path="new", edits=[{"oldText": "a", "newText": "b"}])
     assert (here / "new").read_text() == "b"
-    assert os.listdir(elsewhere) == ["elsewhere.txt"]  # noqa: PTH208
+    assert os.listdir(other) == ["other.txt"]  # noqa: PTH208

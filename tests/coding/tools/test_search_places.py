@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import ToolFailed
-from pi.coding.tools.listing import must_be_open
-from tests.coding.files.nobody import folder_of_nobody
+from pi.coding.tools.listing import require_readable
+from tests.coding.files.unprivileged import unprivileged_folder
 from tests.coding.tools.places import make, use
 
 
 @pytest.fixture
-def as_nobody() -> Iterator[Path]:
-    with folder_of_nobody() as folder:
+def unprivileged() -> Iterator[Path]:
+    with unprivileged_folder() as folder:
         yield folder
 
 
 def test_files_and_folders_that_may_be_read_are_searched(tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
-    must_be_open(tmp_path)
-    must_be_open(tmp_path / "f")
+    require_readable(tmp_path)
+    require_readable(tmp_path / "f")
 
 
 @pytest.mark.parametrize(
@@ -33,23 +33,25 @@ def test_files_and_folders_that_may_be_read_are_searched(tmp_path: Path) -> None
         ("pipe", "Cannot search {}/pipe: it is a device or a pipe, not a regular file."),
     ],
 )
-def test_what_cannot_be_looked_into_is_told(as_nobody: Path, name: str, message: str) -> None:
-    (as_nobody / "folder").mkdir(mode=0)
-    (as_nobody / "file").touch(mode=0)
-    os.mkfifo(as_nobody / "pipe")
+def test_an_unreadable_path_is_an_error(unprivileged: Path, name: str, message: str) -> None:
+    (unprivileged / "folder").mkdir(mode=0)
+    (unprivileged / "file").touch(mode=0)
+    os.mkfifo(unprivileged / "pipe")
 
     with pytest.raises(ToolFailed) as failed:
-        must_be_open(as_nobody / name)
+        require_readable(unprivileged / name)
 
-    assert failed.value.message == message.format(as_nobody)
+    assert failed.value.message == message.format(unprivileged)
 
 
-async def test_grep_and_find_do_not_say_that_nothing_is_in_a_closed_folder(as_nobody: Path) -> None:
-    (as_nobody / "folder").mkdir(mode=0)
+async def test_grep_and_find_report_an_unreadable_folder(
+    unprivileged: Path,
+) -> None:
+    (unprivileged / "folder").mkdir(mode=0)
 
     for tool in ("grep", "find"):
         with pytest.raises(ToolFailed, match="permission denied, scandir"):
-            await use(make(as_nobody, tool), pattern="x", path="folder")
+            await use(make(unprivileged, tool), pattern="x", path="folder")
 
 
 async def test_a_name_that_no_file_can_have_is_not_there(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pi.coding.tools import programs as program_output
 from pi.coding.tools import searching as python_search
 from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
+from pi.coding.tools.searching import MAX_MATCH_CHARACTERS, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog
 from tests.files import old_rg, stand_in
 
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "
 
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
-    wanted = Search(pattern=pattern, place=place, **options)
+    query = Search(pattern=pattern, place=place, **options)
     if not bundled:  # what the process does that is started without ripgrep
-        return sorted(python_search.matches(wanted, place))
-    return await search(wanted, programs(), home=place)
+        return sorted(python_search.matches(query, place))
+    return await search(query, programs(), home=place)
 
 
 def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
@@ -64,7 +64,7 @@ async def test_a_single_file_is_searched_although_it_is_ignored(tree: Path, bund
     ]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize(
     ("glob", "files"),
     [
@@ -83,7 +83,7 @@ async def test_globs_choose_files(tree: Path, bundled: bool, glob: str, files: l
     assert [match.path for match in matches] == files
 
 
-@pytest.mark.trap(124)
+@pytest.mark.behaviour("pattern-is-not-a-flag")
 @pytest.mark.parametrize("pattern", ["--files", "-e", "-", "--help"])
 async def test_a_pattern_that_looks_like_an_option_is_a_pattern(
     tmp_path: Path, bundled: bool, pattern: str
@@ -153,7 +153,7 @@ async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
     assert await found(bundled, tmp_path, "x") == [Match("f", 1, "x")]
 
 
-async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: bool) -> None:
+async def test_an_invalid_pattern_is_an_error(tmp_path: Path, bundled: bool) -> None:
     with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
         await search(
             Search(pattern="a(b", place=tmp_path), programs(bundled=bundled), home=tmp_path
@@ -163,7 +163,7 @@ async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: 
 async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "f").write_text("x" * 3_000_000 + "needle\n")
 
-    assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * LONGEST)]
+    assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
 
 
 async def test_a_line_that_matches_everywhere_takes_little_memory(
@@ -174,7 +174,7 @@ async def test_a_line_that_matches_everywhere_takes_little_memory(
     try:
         assert await search(
             Search(pattern="x", place=tmp_path / "f"), programs(bundled=bundled), home=tmp_path
-        ) == [Match("f", 1, "x" * LONGEST)]
+        ) == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -186,7 +186,7 @@ async def test_a_file_that_is_named_is_searched_even_if_it_is_binary(
     tmp_path: Path, bundled: bool
 ) -> None:
     (tmp_path / "f").write_bytes(b"needle\n" + b"a" * 20_000 + b"\0needle\n")
-    expected = [Match("f", 1, "needle"), Match("f", 2, "a" * LONGEST)]
+    expected = [Match("f", 1, "needle"), Match("f", 2, "a" * MAX_MATCH_CHARACTERS)]
 
     assert await found(bundled, tmp_path / "f", "needle") == expected
 
@@ -204,10 +204,10 @@ async def test_a_line_feed_in_a_name_belongs_to_the_name(tmp_path: Path, bundled
     ]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
-    wanted = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
-    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=Path("/")))
+    query = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
+    searching = asyncio.create_task(search(query, programs(bundled=bundled), home=Path("/")))
     await asyncio.sleep(0)
 
     searching.cancel()
@@ -253,8 +253,8 @@ async def test_without_a_ripgrep_that_works_python_searches(
 async def test_rules_in_a_pipe_and_without_end_stop_no_search(
     tmp_path: Path, bundled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program_output, "STALLED", 0.5)
-    monkeypatch.setattr(program_output, "MOST_MEMORY", 100_000_000)
+    monkeypatch.setattr(program_output, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(program_output, "MAX_MEMORY_BYTES", 100_000_000)
     for folder in ("pipe", "endless"):
         (tmp_path / folder / ".git").mkdir(parents=True)
         (tmp_path / folder / "f").write_text("a needle\n")
@@ -262,8 +262,8 @@ async def test_rules_in_a_pipe_and_without_end_stop_no_search(
     (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
 
     for folder in ("pipe", "endless"):
-        wanted = Search(pattern="needle", place=tmp_path / folder)
-        assert await search(wanted, programs(bundled=bundled), home=tmp_path) == [
+        query = Search(pattern="needle", place=tmp_path / folder)
+        assert await search(query, programs(bundled=bundled), home=tmp_path) == [
             Match("f", 1, "a needle")
         ]
         listing = FileListing(programs(bundled=bundled), home=tmp_path)
@@ -276,12 +276,12 @@ async def test_ripgrep_13_is_new_enough(
     rg = programs().rg
     assert rg is not None
     own = programs(old_rg(tree.parent / "bin/rg", rg), bundled=False)
-    wanted = Search(
+    query = Search(
         pattern="Needle in", place=tree, ignore_case=True, literal=True, glob="*.py", limit=1
     )
 
     with caplog.at_level(logging.WARNING, "pi"):
-        assert [match.path for match in await search(wanted, own, home=tree)] == [
+        assert [match.path for match in await search(query, own, home=tree)] == [
             "a.py",
             "src/b.py",
         ]
@@ -302,8 +302,8 @@ async def test_an_expression_that_takes_for_ever_can_be_stopped(
     tmp_path: Path, bundled: bool, watchdog: LoopWatchdog
 ) -> None:
     (tmp_path / "f").write_text("a" * 60 + "b\n")
-    wanted = Search(pattern="(a|a)*$", place=tmp_path)
-    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=tmp_path))
+    query = Search(pattern="(a|a)*$", place=tmp_path)
+    searching = asyncio.create_task(search(query, programs(bundled=bundled), home=tmp_path))
     await asyncio.wait([searching], timeout=0.5)
 
     searching.cancel()

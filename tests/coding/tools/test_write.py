@@ -15,7 +15,7 @@ def write(tmp_path: Path) -> AgentTool:
     return make(tmp_path, "write")
 
 
-@pytest.mark.trap(120)
+@pytest.mark.behaviour("write-reports-truth")
 @pytest.mark.parametrize("content", ["", "no end", "ümläut €\r\n\0", "\ufeffbom\n"])
 async def test_a_file_holds_exactly_what_was_given(
     write: AgentTool, tmp_path: Path, content: str
@@ -34,7 +34,7 @@ async def test_half_a_character_is_written_as_a_replacement_character(
     assert (tmp_path / "f").read_text("utf-8") == "half \ufffd, whole \U0001f600"
 
 
-@pytest.mark.trap(120)
+@pytest.mark.behaviour("write-reports-truth")
 @pytest.mark.parametrize(
     ("path", "content", "message"),
     [
@@ -60,7 +60,7 @@ async def test_what_cannot_be_written_is_said(
     assert failed.value.message == message.format(tmp_path)
 
 
-@pytest.mark.trap(117)
+@pytest.mark.behaviour("elision-is-never-written")
 async def test_a_file_that_was_read_in_part_is_not_overwritten_with_that_part(
     write: AgentTool, tmp_path: Path
 ) -> None:
@@ -85,7 +85,7 @@ async def test_a_marker_that_was_in_the_file_before_may_stay(
     assert (tmp_path / "f").read_text() == f"new\n{text}"
 
 
-@pytest.mark.trap(115)
+@pytest.mark.behaviour("edits-are-serialised")
 def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "real").touch()
     (tmp_path / "link").symlink_to("real")
@@ -120,10 +120,10 @@ def test_what_will_be_written_is_shown_as_far_as_it_has_come(
 async def test_a_link_out_of_the_working_folder_is_named(
     tmp_path: Path,
 ) -> None:
-    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project, outside = tmp_path / "project", tmp_path / "outside"
     project.mkdir()
-    elsewhere.mkdir()
-    (project / "link").symlink_to(elsewhere)
+    outside.mkdir()
+    (project / "link").symlink_to(outside)
     (project / "inside").symlink_to(project / "f")
 
     through = await use(make(project, "write"), path="link/f", content="old")
@@ -131,10 +131,10 @@ async def test_a_link_out_of_the_working_folder_is_named(
         make(project, "edit"), path="link/f", edits=[{"oldText": "old", "newText": "new"}]
     )
     inside = await use(make(project, "write"), path="inside", content="x")
-    direct = await use(make(project, "write"), path=str(elsewhere / "g"), content="x")
+    direct = await use(make(project, "write"), path=str(outside / "g"), content="x")
 
-    note = f"\nNote: link/f is a link out of the working folder; the file is {elsewhere}/f."
+    note = f"\nNote: link/f is a link out of the working folder; the file is {outside}/f."
     assert through == ToolResult.of(f"Successfully wrote to link/f{note}")
     assert edited.content == (Text(text=f"Successfully replaced 1 block(s) in link/f.{note}"),)
     assert inside == ToolResult.of("Successfully wrote to inside")
-    assert direct == ToolResult.of(f"Successfully wrote to {elsewhere}/g")
+    assert direct == ToolResult.of(f"Successfully wrote to {outside}/g")

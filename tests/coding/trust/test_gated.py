@@ -59,7 +59,7 @@ def test_files_of_directories_above_count(cwd: Path) -> None:
     assert gated_in(cwd, home=cwd.parent) == (skills, context)
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_the_persons_own_skills_are_no_projects(cwd: Path) -> None:
     put(cwd.parent / ".agents" / "skills" / "x" / "SKILL.md")
 
@@ -96,7 +96,7 @@ def test_in_every_directory_one_context_file_counts(tmp_path: Path) -> None:
     assert list(context_file(tmp_path)) == [override]
 
 
-@pytest.mark.trap(275)
+@pytest.mark.behaviour("context-files-load-once")
 def test_a_directory_of_that_name_is_no_context_file(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
 

@@ -28,7 +28,7 @@ def test_decisions_are_written_as_the_original_writes_them(tmp_path: Path) -> No
     assert text == f'{{\n  "{site}": true,\n  "{tmp_path}": false\n}}\n'
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_a_directory_is_known_by_its_canonical_path(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")

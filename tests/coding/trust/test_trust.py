@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 
 from pi.coding.bus import Bus
-from pi.coding.trust import Choice, ProjectTrust, Trust, TrustAnswer, TrustStore, Wish, decide_trust
+from pi.coding.trust import (
+    ProjectTrust,
+    Trust,
+    TrustAnswer,
+    TrustChoice,
+    TrustDefault,
+    TrustStore,
+    decide_trust,
+)
 from pi.testing import FakeClock
 
 
 class Desk:
-    """A project with something to trust, and everybody who may decide."""
+    """A project with something to trust, and all that may decide."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.cwd = tmp_path / "home" / "work" / "project"
@@ -26,11 +34,11 @@ class Desk:
         self,
         *,
         flag: bool | None = None,
-        default: Wish = "ask",
-        choice: Choice | None = None,
+        default: TrustDefault = "ask",
+        choice: TrustChoice | None = None,
         answers: dict[str, bool] | None = None,
     ) -> Trust:
-        async def ask(cwd: Path) -> Choice | None:
+        async def ask(cwd: Path) -> TrustChoice | None:
             return choice
 
         return await decide_trust(
@@ -50,11 +58,11 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-@pytest.mark.trap(282)
-async def test_when_nobody_answers_a_project_is_not_trusted(desk: Desk) -> None:
+@pytest.mark.behaviour("trust-uses-canonical-paths")
+async def test_without_an_answer_a_project_is_not_trusted(desk: Desk) -> None:
     trust = await desk.decide()
 
-    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "nobody asked", False)
+    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "not asked", False)
     assert desk.store.decisions() == {}
 
 
@@ -89,9 +97,9 @@ async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
     desk: Desk,
 ) -> None:
     desk.store.decide({desk.cwd: False})
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
     trust = await desk.decide()
 
     assert (trust.trusted, trust.source) == (True, "extension")
@@ -112,7 +120,7 @@ async def test_what_is_stored_about_a_directory_above_counts(desk: Desk) -> None
 
 @pytest.mark.parametrize(("default", "trusted"), [("always", True), ("never", False)])
 async def test_the_persons_default_saves_the_question(
-    desk: Desk, default: Wish, trusted: bool
+    desk: Desk, default: TrustDefault, trusted: bool
 ) -> None:
     trust = await desk.decide(default=default)
 
@@ -132,14 +140,14 @@ async def test_who_always_trusts_trusts_the_directories_above_too(desk: Desk) ->
 
 
 async def test_trusting_for_this_session_is_not_stored(desk: Desk) -> None:
-    trust = await desk.decide(choice=Choice(trusted=True, directory=desk.cwd))
+    trust = await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd))
 
     assert (trust.trusted, trust.trusts(desk.cwd), trust.trusts(desk.home)) == (True, True, False)
     assert desk.store.decisions() == {}
 
 
 async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(desk: Desk) -> None:
-    choice = Choice(trusted=True, directory=desk.cwd.parent, remember=True)
+    choice = TrustChoice(trusted=True, directory=desk.cwd.parent, remember=True)
     trust = await desk.decide(choice=choice)
 
     assert trust.trusts(desk.cwd)
@@ -147,14 +155,14 @@ async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(de
 
 
 async def test_distrust_can_be_remembered(desk: Desk) -> None:
-    trust = await desk.decide(choice=Choice(trusted=False, directory=desk.cwd, remember=True))
+    trust = await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd, remember=True))
 
     assert (trust.trusted, desk.store.decisions()) == (False, {str(desk.cwd): False})
 
 
 async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=Choice(trusted=True, directory=desk.cwd), answers=answers)
+    await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd), answers=answers)
     again = await desk.decide(answers=answers)
 
     assert (again.trusted, again.source) == (True, "person")
@@ -163,7 +171,7 @@ async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None
 
 async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(desk: Desk) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=Choice(trusted=False, directory=desk.cwd), answers=answers)
+    await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd), answers=answers)
     desk.store.decide({desk.cwd.parent: True})
     trust = await desk.decide(answers=answers)
 

@@ -50,7 +50,7 @@ class Comparison:
         return found + self._compare("", recorded, ours)
 
     def _time(self, ours: Json) -> list[str]:
-        """Every event tells how long its session goes on; answers and the header do not."""
+        """Every event shows how long its session goes on; answers and the header do not."""
         since = ours.pop("since_session_ms", None)
         expected = ours["type"] not in ("response", "session")
         if expected != isinstance(since, int):
@@ -61,7 +61,7 @@ class Comparison:
         """The records without what depends on how fast the answer came.
 
         compat/json-mode.md: "`usage` is read when the record is serialised, so early deltas may
-        already show final usage"; the same holds for what a beginning answer tells.
+        already show final usage"; the same holds for what a beginning answer shows.
         """
         match recorded, ours:
             case {"type": "message_update"}, {"type": "message_update"}:
@@ -91,7 +91,7 @@ class Comparison:
             case str(), str():
                 same = self._same_text(where, theirs, ours)
             case ((int() | float()), (int() | float())):
-                # How far a sum of prices is rounded is nobody's promise.
+                # How far a sum of prices is rounded is no one's promise.
                 same = type(theirs) is type(ours) or not isinstance(theirs, bool)
                 same = same and math.isclose(theirs, ours, rel_tol=1e-9)
             case _:

@@ -37,8 +37,8 @@ class Answer(Record):
     """Whether it was asked for beside the conversation, by a compaction."""
 
 
-class Told(Record):
-    """One answer as it was recorded."""
+class RecordedAnswer(Record):
+    """One as it was recorded."""
 
     place: int
     started: Json
@@ -61,14 +61,14 @@ def _answers(steps: Sequence[Step]) -> Iterator[Answer]:
         if record["type"] == "compaction_start":
             yield from _summaries(steps, place)
         elif record["type"] == "message_start" and record["message"]["role"] == "assistant":
-            told = _told(steps, place)
-            if told.message.get("errorMessage") != _NEVER_ASKED:
-                yield _answer(told)
-            place = told.end
+            answer = _recorded_answer(steps, place)
+            if answer.message.get("errorMessage") != _NEVER_ASKED:
+                yield _answer(answer)
+            place = answer.end
         place += 1
 
 
-def _told(steps: Sequence[Step], place: int) -> Told:
+def _recorded_answer(steps: Sequence[Step], place: int) -> RecordedAnswer:
     start = steps[place]
     assert isinstance(start, Got)
     updates: list[tuple[int, Json]] = []
@@ -80,7 +80,7 @@ def _told(steps: Sequence[Step], place: int) -> Told:
             case {"type": "message_update", "assistantMessageEvent": event}:
                 updates.append((at, event))
             case {"type": "message_end", "message": message}:
-                return Told(
+                return RecordedAnswer(
                     place=place,
                     started=start.record["message"],
                     updates=tuple(updates),
@@ -88,7 +88,7 @@ def _told(steps: Sequence[Step], place: int) -> Told:
                     message=message,
                 )
     end = {"role": "assistant", "stopReason": "aborted", "usage": start.record["message"]["usage"]}
-    return Told(
+    return RecordedAnswer(
         place=place,
         started=start.record["message"],
         updates=tuple(updates),
@@ -97,13 +97,13 @@ def _told(steps: Sequence[Step], place: int) -> Told:
     )
 
 
-def _answer(told: Told) -> Answer:
-    failure = _STATUS.fullmatch(told.message.get("errorMessage", ""))
+def _answer(answer: RecordedAnswer) -> Answer:
+    failure = _STATUS.fullmatch(answer.message.get("errorMessage", ""))
     if failure:
         body = json.dumps({"error": json.loads(failure[2])}).encode()
-        return Answer(pieces=(Piece(place=told.place, data=body),), status=int(failure[1]))
-    spoken = _WIRES[told.message["api"]](told)
-    return Answer(pieces=tuple(spoken), hangs=told.message["stopReason"] == "aborted")
+        return Answer(pieces=(Piece(place=answer.place, data=body),), status=int(failure[1]))
+    spoken = _WIRES[answer.message["api"]](answer)
+    return Answer(pieces=tuple(spoken), hangs=answer.message["stopReason"] == "aborted")
 
 
 # Summaries, which are asked for beside the conversation -------------------------------------------
@@ -126,14 +126,14 @@ def _summaries(steps: Sequence[Step], place: int) -> Iterator[Answer]:
             "stopReason": "stop",
         }
         event = {"type": "text_delta", "contentIndex": 0, "delta": text}
-        told = Told(
+        answer = RecordedAnswer(
             place=place + 1,
             started=message,
             updates=((place + 1, event),),
             end=place + 1,
             message=message,
         )
-        yield Answer(pieces=tuple(_chat(told)), summary=True)
+        yield Answer(pieces=tuple(_chat(answer)), summary=True)
 
 
 def _share(value: object, parts: int) -> object:
@@ -143,23 +143,23 @@ def _share(value: object, parts: int) -> object:
 # Protocols ----------------------------------------------------------------------------------------
 
 
-def _chat(told: Told) -> Iterator[Piece]:
+def _chat(answer: RecordedAnswer) -> Iterator[Piece]:
     head = {
-        "id": told.message.get("responseId", "chatcmpl-0"),
+        "id": answer.message.get("responseId", "chatcmpl-0"),
         "object": "chat.completion.chunk",
         "created": 1,
-        "model": told.message["model"],
+        "model": answer.message["model"],
     }
 
     def chunk(place: int, delta: Json, finish: str | None = None) -> Piece:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return Piece(place=place, data=_event(head | {"choices": [choice]}))
 
-    yield chunk(told.place, {"role": "assistant", "content": ""})
+    yield chunk(answer.place, {"role": "assistant", "content": ""})
     calls: dict[int, int] = {}
-    last = told.end
+    last = answer.end
     begun: int | None = None  # a block begins with its first words
-    for place, event in told.updates:
+    for place, event in answer.updates:
         index, begun_here, begun = event["contentIndex"], begun, None
         match event:
             case {"type": "text_start" | "thinking_start"}:
@@ -178,11 +178,11 @@ def _chat(told: Told) -> Iterator[Piece]:
                 yield chunk(place, {"tool_calls": [call]})
             case _:
                 last = min(last, place)
-    if finish := told.message.get("rawStopReason"):
+    if finish := answer.message.get("rawStopReason"):
         yield chunk(last, {}, finish)
-        usage = {"choices": [], "usage": _chat_usage(told.message["usage"])}
+        usage = {"choices": [], "usage": _chat_usage(answer.message["usage"])}
         yield Piece(place=last, data=_event(head | usage) + _DONE)
-    elif told.message["stopReason"] == "error":
+    elif answer.message["stopReason"] == "error":
         yield Piece(place=last, data=b"")  # the server closes without a word
 
 
@@ -197,16 +197,16 @@ def _chat_usage(usage: Json) -> Json:
     }
 
 
-def _anthropic(told: Told) -> Iterator[Piece]:
+def _anthropic(answer: RecordedAnswer) -> Iterator[Piece]:
     def named(place: int, data: Json) -> Piece:
         return Piece(place=place, data=_event(data, name=data["type"]))
 
-    begun = told.started["usage"]
+    begun = answer.started["usage"]
     message = {
-        "id": told.message["responseId"],
+        "id": answer.message["responseId"],
         "type": "message",
         "role": "assistant",
-        "model": told.message["model"],
+        "model": answer.message["model"],
         "content": [],
         "stop_reason": None,
         "usage": {
@@ -216,10 +216,10 @@ def _anthropic(told: Told) -> Iterator[Piece]:
             "cache_creation_input_tokens": begun["cacheWrite"],
         },
     }
-    yield named(told.place, {"type": "message_start", "message": message})
-    for place, event in told.updates:
+    yield named(answer.place, {"type": "message_start", "message": message})
+    for place, event in answer.updates:
         at = {"index": event["contentIndex"]}
-        block = told.message["content"][event["contentIndex"]]
+        block = answer.message["content"][event["contentIndex"]]
         match event:
             case {"type": "thinking_start"}:
                 empty: Json = {"type": "thinking", "thinking": "", "signature": ""}
@@ -241,11 +241,11 @@ def _anthropic(told: Told) -> Iterator[Piece]:
                 yield named(place, {"type": "content_block_stop", **at})
     end = {
         "type": "message_delta",
-        "delta": {"stop_reason": told.message["rawStopReason"]},
-        "usage": {"output_tokens": told.message["usage"]["output"]},
+        "delta": {"stop_reason": answer.message["rawStopReason"]},
+        "usage": {"output_tokens": answer.message["usage"]["output"]},
     }
-    yield named(told.end, end)
-    yield named(told.end, {"type": "message_stop"})
+    yield named(answer.end, end)
+    yield named(answer.end, {"type": "message_stop"})
 
 
 _ANTHROPIC_DELTAS = {
@@ -255,15 +255,15 @@ _ANTHROPIC_DELTAS = {
 }
 
 
-def _responses(told: Told) -> Iterator[Piece]:
-    response = {"id": told.message["responseId"], "status": "in_progress", "output": []}
+def _responses(answer: RecordedAnswer) -> Iterator[Piece]:
+    response = {"id": answer.message["responseId"], "status": "in_progress", "output": []}
 
     def named(place: int, kind: str, **fields: object) -> Piece:
         return Piece(place=place, data=_event({"type": kind, **fields}, name=kind))
 
-    yield named(told.place, "response.created", response=response)
-    items = [_response_item(block) for block in told.message["content"]]
-    for place, event in told.updates:
+    yield named(answer.place, "response.created", response=response)
+    items = [_response_item(block) for block in answer.message["content"]]
+    for place, event in answer.updates:
         index = event["contentIndex"]
         item = items[index]
         at: Json = {"output_index": index, "item_id": item["id"]}
@@ -286,9 +286,9 @@ def _responses(told: Told) -> Iterator[Piece]:
                     yield named(place, name, **at, content_index=0, part=part)
             case _:
                 yield named(place, "response.output_item.done", output_index=index, item=item)
-    usage = told.message["usage"]
+    usage = answer.message["usage"]
     done = response | {
-        "status": told.message["rawStopReason"],
+        "status": answer.message["rawStopReason"],
         "output": items,
         "usage": {
             "input_tokens": usage["input"] + usage["cacheRead"],
@@ -298,7 +298,7 @@ def _responses(told: Told) -> Iterator[Piece]:
             "total_tokens": usage["totalTokens"],
         },
     }
-    yield named(told.end, "response.completed", response=done)
+    yield named(answer.end, "response.completed", response=done)
 
 
 _RESPONSES_DELTAS = {
@@ -337,7 +337,7 @@ def _response_item(block: Json) -> Json:
     raise AssertionError(f"no item gives {block}")
 
 
-_WIRES: dict[str, Callable[[Told], Iterator[Piece]]] = {
+_WIRES: dict[str, Callable[[RecordedAnswer], Iterator[Piece]]] = {
     "openai-completions": _chat,
     "anthropic-messages": _anthropic,
     "openai-responses": _responses,

@@ -27,7 +27,7 @@ class ModelServer:
 
     @property
     def unasked(self) -> tuple[int, int]:
-        """How many answers, and how many summaries, nobody has asked for."""
+        """How many answers, and how many summaries, no one has asked for."""
         return len(self._said), len(self._summaries)
 
     async def allow(self, place: int) -> None:

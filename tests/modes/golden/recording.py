@@ -98,13 +98,13 @@ def joined_pieces(earlier: Json, later: Json) -> Json | None:
 
 
 def says_nothing(record: Json) -> bool:
-    """Whether a record tells of a delta without text, which ours leaves out."""
+    """Whether a record shows of a delta without text, which ours leaves out."""
     event = record.get("assistantMessageEvent", {})
     return "delta" in event and not event["delta"]
 
 
 def usages(steps: Sequence[Step]) -> list[Json]:
-    """Every usage that a recording tells of its answers."""
+    """Every usage that a recording shows of its answers."""
     found: list[Json] = []
     for step in steps:
         if isinstance(step, Got) and step.record["type"].startswith("message_"):

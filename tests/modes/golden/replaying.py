@@ -16,7 +16,7 @@ from typing import Any
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 from pi.modes.rpc.server import RpcServer
 from pi.modes.stdio import Output, read_chunks
@@ -28,9 +28,9 @@ from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_n
 PATIENCE = 10.0
 """Seconds after which a record that does not come will never come."""
 LONG = 1.0
-"""Waits from this many seconds on are over when the replay says so."""
+"""Waits from this many seconds on are over when the replay reports it."""
 _UNORDERED = ("tool_execution_update", "tool_execution_end")
-"""What tools tell that run side by side: which is first says nothing about pi."""
+"""What tools report that run side by side: which is first says nothing about pi."""
 
 
 class ReplayClock(SystemClock):
@@ -81,7 +81,8 @@ async def rpc_session(
 ) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-    host = replace(Host.of(environ, agent_dir=lab.agent_dir, clock=clock), import_path=())
+    machine = Machine.from_environ(environ, agent_dir=lab.agent_dir, clock=clock)
+    host = replace(machine, import_path=())
     session = (await assemble(lab.project, host, options)).session
     await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.options import SessionOptions
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece, answers
@@ -19,7 +19,7 @@ NO_LLAMA, OTHER_TOOLS, OTHER_ID = {"commands"}, {"text"}, {"fromId"}
 OTHERWISE = {
     # compat/rpc.md: "pi itself always lists `/llama`", an extension that ours does not have.
     1: NO_LLAMA,
-    # style.md 1.7: "problems the model can fix go to the model", so it is told which tools exist.
+    # style.md 1.7: "problems the model can fix go to the model", so it gets the list of tools.
     **dict.fromkeys((131, 140, 141, 142, 150), OTHER_TOOLS),
     # An id, which is another one in every session.
     229: OTHER_TOOLS | OTHER_ID,
@@ -49,7 +49,7 @@ async def replayed(recording: str, extension: str, folder: Path, *, skill: bool)
         if skill:
             lab.add_skill()
         options = SessionOptions(
-            model="mock/mock-r", extensions=Wanted(discover=False, paths=(str(path),))
+            model="mock/mock-r", extensions=ExtensionOptions(discover=False, paths=(str(path),))
         )
         replay = Replay(steps, models, ReplayClock())
         async with rpc_session(lab, ReplayClock(), options) as client:
@@ -58,7 +58,7 @@ async def replayed(recording: str, extension: str, folder: Path, *, skill: bool)
 
 
 def summary() -> Answer:
-    """What the model said about a branch that was left; only the tree tells it."""
+    """What the model said about a branch that was left; only the tree shows it."""
     usage = {
         "prompt_tokens": 100,
         "completion_tokens": 20,
@@ -77,7 +77,7 @@ def summary() -> Answer:
 
 
 @pytest.mark.slow
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_what_handlers_answer_has_the_recorded_effect(tmp_path: Path) -> None:
     replay = await replayed("extension-hook-results", "ret", tmp_path / "lab", skill=True)
 

@@ -44,7 +44,7 @@ from tests.modes.golden.replaying import Pair, Replay, ReplayClock, in_one_order
 
 MODEL = SessionOptions(model="mock/mock-r")
 SMALL_KEEP = {"compaction": {"keepRecentTokens": 200, "reserveTokens": 1000}}
-MOST_DIFFERENT = 0.05
+MAX_DIFFERENT = 0.05
 """Part of all records that may be listed as different."""
 
 
@@ -54,7 +54,7 @@ class Outcome(Record):
     equal: int
     differing: dict[int, frozenset[str]]
     said: dict[int, list[str]]
-    """The same in words, for whoever reads a failure."""
+    """The same in words, for who reads a failure."""
 
     def check(self, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Everything that differs is listed, and everything that is listed differs."""
@@ -110,8 +110,8 @@ async def replayed(
     ],
 )
 @pytest.mark.slow
-@pytest.mark.trap(251)
-@pytest.mark.trap(254)
+@pytest.mark.behaviour("prompt-answers-once")
+@pytest.mark.behaviour("stream-events-are-complete")
 async def test_an_rpc_client_of_the_original_sees_what_it_is_used_to(
     recording: str,
     name: str | None,
@@ -159,14 +159,14 @@ async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
 ) -> None:
     steps = json_steps(recording)
     ours = await json_lines(steps, tmp_path / "lab", *arguments)
-    told = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
+    reported = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
 
     absent = [place for place, step in enumerate(steps) if says_nothing(_record(step))]
     expected = [place for place in range(len(steps)) if place not in absent]
     comparison = Comparison(usages(steps))
     pairs = [
         Pair(place, _record(steps[place]), record)
-        for place, record in zip(expected, told, strict=True)
+        for place, record in zip(expected, reported, strict=True)
     ]
     said = {
         pair.place: found
@@ -190,10 +190,10 @@ async def test_a_null_line_and_a_number_are_answered_where_the_original_crashed(
     async with rpc_session(lab, clock, MODEL) as client:
         client.send("null")
         client.send("123")
-        told = [await client.next(), await client.next()]
+        reported = [await client.next(), await client.next()]
 
     bad = {"type": "response", "success": False, "error": "Unknown command: undefined"}
-    assert told == [bad, bad]
+    assert reported == [bad, bad]
 
 
 def test_at_most_one_record_in_twenty_is_listed_as_different() -> None:
@@ -201,4 +201,4 @@ def test_at_most_one_record_in_twenty_is_listed_as_different() -> None:
     recordings += [json_steps(name) for name in (CHAT, ANTHROPIC, RESPONSES)]
     records = sum(isinstance(step, Got) for steps in recordings for step in steps)
 
-    assert len(DIFFERENCES) <= MOST_DIFFERENT * records
+    assert len(DIFFERENCES) <= MAX_DIFFERENT * records

@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast
 
 from pi.base.tasks import TaskScope
 from pi.coding.port.session import SessionPort
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import REQUIRED, Palette
-from pi.modes.interactive.theme_selector import ThemeChoice, themes_in
+from pi.modes.interactive.theme_selector import ThemeSelector, themes_in
 from pi.modes.interactive.ui import Build, Level, OverlayShown
 from pi.testing import FakeClock
 from pi.tui.component import Component, Focusable, Interactive
@@ -69,10 +69,10 @@ class FakeScreen:
     """Implements ``Ui``. ``press`` types; ``text`` is what is to be seen."""
 
     def __init__(
-        self, tmp_path: Path, port: SessionPort | None = None, host: Host | None = None
+        self, tmp_path: Path, port: SessionPort | None = None, host: Machine | None = None
     ) -> None:
         self.theme = plain_theme()
-        self.themes = ThemeChoice(
+        self.themes = ThemeSelector(
             self.theme,
             files=lambda: themes_in(tmp_path),
             scheme=lambda: "dark",
@@ -81,7 +81,7 @@ class FakeScreen:
         self.keymap = Keymap()
         self.rows = 24
         self.tasks = TaskScope()
-        self.host = host or Host(
+        self.host = host or Machine(
             environ={"HOME": str(tmp_path)},
             home=tmp_path,
             agent_dir=tmp_path / "agent",
@@ -91,14 +91,14 @@ class FakeScreen:
         self.clock = self.host.clock
         self.port = port or cast("SessionPort", FakePort())
         self.notices: list[tuple[str, str]] = []
-        self.said: list[Component] = []
+        self.outputs: list[Component] = []
         self.copied: list[str] = []
         self.editor_text = ""
         self.reloads = 0
         self.refreshes = 0
         self.quits = 0
         self.edited: str | None = None
-        """What the person's own editor makes of a text."""
+        """What the user's own editor makes of a text."""
         self.clipboard = Clipboard(
             system="linux",
             env={"DISPLAY": ":0"},
@@ -160,9 +160,9 @@ class FakeScreen:
         """The same as one text."""
         return "\n".join(self.lines(width))
 
-    def told(self, width: int = 60) -> str:
+    def printed(self, width: int = 60) -> str:
         """What was added to the transcript."""
-        rows = [row for block in self.said for row in block.render(width)]
+        rows = [row for block in self.outputs for row in block.render(width)]
         return "\n".join(strip_sequences(row).rstrip() for row in rows)
 
     # Ui -------------------------------------------------------------------------------------------
@@ -197,8 +197,8 @@ class FakeScreen:
     def notify(self, text: str, level: Level = "info") -> None:
         self.notices.append((level, text))
 
-    def say(self, block: Component) -> None:
-        self.said.append(block)
+    def add_output(self, block: Component) -> None:
+        self.outputs.append(block)
 
     @contextmanager
     def working(self, label: str) -> Iterator[Callable[[str], None]]:
@@ -214,7 +214,7 @@ class FakeScreen:
         self._changed.set()
 
     def shown_rows(self) -> list[str]:
-        return [row for block in self.said for row in block.render(60)]
+        return [row for block in self.outputs for row in block.render(60)]
 
     def refresh(self) -> None:
         self.refreshes += 1

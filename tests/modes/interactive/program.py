@@ -16,9 +16,9 @@ from pi.ai.messages import Text, Thinking
 from pi.ai.providers.faux import Reply, call
 from pi.ai.request import Call
 from pi.base.clock import SystemClock
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.app import run
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.ui import Commands, Ui
 from tests.screens.long_answer import long_answer
 
@@ -64,7 +64,7 @@ class Script:
 REPLIES = [
     Reply(
         blocks=(
-            Thinking(thinking="The person wants **greet** to be careful. Read it first."),
+            Thinking(thinking="The user wants **greet** to be careful. Read it first."),
             Text(text="I'll look at the code first."),
             call("read", path="greet.py"),
             call("read", path="README.md", offset=1, limit=20),
@@ -110,7 +110,7 @@ def main(folder: Path, replies: Sequence[Reply]) -> int:
     (cwd / "greet.py").write_text(SOURCE)
     (cwd / "README.md").write_text("# Greetings\n\nSay hello.\n")
     environ = {**os.environ, "HOME": str(home)}
-    start = Start(
+    start = AppOptions(
         load=lambda: None,
         open=lambda opening: _open(opening, replies, environ),
         commands=_commands,
@@ -125,19 +125,23 @@ def main(folder: Path, replies: Sequence[Reply]) -> int:
     return 0
 
 
-async def _open(opening: Opening, replies: Sequence[Reply], environ: dict[str, str]) -> Opened:
+async def _open(
+    opening: OpenContext, replies: Sequence[Reply], environ: dict[str, str]
+) -> OpenedSession:
     from pi.coding.runtime.assemble import assemble
-    from pi.coding.runtime.machine import Host
+    from pi.coding.runtime.machine import Machine
     from pi.coding.runtime.models import discover_models
-    from pi.coding.runtime.options import Parts, SessionOptions
+    from pi.coding.runtime.options import SessionOptions, SessionOverrides
     from pi.testing import ScriptedProvider
 
-    host = Host.of(environ, report=opening.report)
+    host = Machine.from_environ(environ, report=opening.report)
     registry = discover_models(host, Path(environ["HOME"]))
     registry.models.register(ScriptedProvider(Script(replies)))
     cwd = Path(environ["HOME"]) / "project"
-    built = await assemble(cwd, host, SessionOptions(model="faux/faux"), Parts(registry=registry))
-    return Opened(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
+    built = await assemble(
+        cwd, host, SessionOptions(model="faux/faux"), SessionOverrides(registry=registry)
+    )
+    return OpenedSession(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
 
 
 def _commands(ui: Ui) -> Commands:
@@ -146,7 +150,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _never(ui: Ui, folder: Path) -> Choice | None:
+async def _never(ui: Ui, folder: Path) -> TrustChoice | None:
     return None
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from tests.modes.interactive.theatre import Theatre
 
 
@@ -23,7 +23,7 @@ async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None
         assert theatre.hint == ""
 
 
-async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: Path) -> None:
+async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 
     async def broken() -> None:
@@ -43,7 +43,7 @@ async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
 ) -> None:
     theatre = Theatre(tmp_path)
 
-    async def refused(opening: Opening) -> None:
+    async def refused(opening: OpenContext) -> None:
         theatre.type("for")
         theatre.send(" later")
         theatre.type("and more")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.agent.events import MessageEnd
 from pi.ai.messages import AssistantMessage, Usage
 from pi.coding.compaction.events import CompactionEnd
-from pi.modes.interactive.session_controller import CacheWatch
+from pi.modes.interactive.session_controller import CacheMissDetector
 
 
 def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
@@ -11,26 +11,26 @@ def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
     return MessageEnd(message=AssistantMessage(provider="p", model=model, usage=usage))
 
 
-def test_a_miss_is_told() -> None:
-    watch = CacheWatch()
-    assert watch.hear(answer(write=9000)) == ""
-    assert watch.hear(answer(read=9000, write=500)) == ""
-    assert watch.hear(answer(write=9800)) == (
-        "Cache miss: 9,500 tokens that the provider's cache had were read anew."
+def test_a_miss_is_reported() -> None:
+    watch = CacheMissDetector()
+    assert watch.handle_event(answer(write=9000)) == ""
+    assert watch.handle_event(answer(read=9000, write=500)) == ""
+    assert watch.handle_event(answer(write=9800)) == (
+        "Cache miss: 9,500 cached tokens were processed again."
     )
 
 
-def test_what_is_small_or_expected_is_not_told() -> None:
-    watch = CacheWatch()
-    watch.hear(answer(write=3000))
-    assert watch.hear(answer(write=9000)) == ""
-    assert watch.hear(answer(read=6000)) == ""
-    watch.hear(answer(read=6000, write=4000))
-    assert watch.hear(answer(write=9000, model="other")) == ""
+def test_small_or_expected_misses_are_not_reported() -> None:
+    watch = CacheMissDetector()
+    watch.handle_event(answer(write=3000))
+    assert watch.handle_event(answer(write=9000)) == ""
+    assert watch.handle_event(answer(read=6000)) == ""
+    watch.handle_event(answer(read=6000, write=4000))
+    assert watch.handle_event(answer(write=9000, model="other")) == ""
 
 
 def test_another_input_has_nothing_to_miss() -> None:
-    watch = CacheWatch()
-    watch.hear(answer(write=9000))
-    watch.hear(CompactionEnd(reason="manual", aborted=False, will_retry=False))
-    assert watch.hear(answer(write=2000)) == ""
+    watch = CacheMissDetector()
+    watch.handle_event(answer(write=9000))
+    watch.handle_event(CompactionEnd(reason="manual", aborted=False, will_retry=False))
+    assert watch.handle_event(answer(write=2000)) == ""

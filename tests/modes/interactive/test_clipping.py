@@ -10,7 +10,7 @@ from pi.ai.messages import Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.composer.pasting import Clipping, why_unseen
+from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.testing import ScriptedProvider, says
 from pi.tui.desktop import osc52
 from tests.coding.runtime.stage import Stage
@@ -35,23 +35,23 @@ async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
         await theatre.sees(shown)
 
 
-@pytest.mark.trap(205)
+@pytest.mark.behaviour("image-paste-never-hangs")
 async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
     script = 'case "$*" in *image*) exit 1;; *) printf "from there";; esac'
     await paste_shows(tmp_path, script, "from there")
 
 
-async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
+async def test_an_empty_clipboard_is_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
     async with theatre.playing():
         theatre.type(CTRL_V)
-        await theatre.sees("There is nothing on the clipboard that could be pasted.")
+        await theatre.sees("The clipboard has no text or image.")
 
 
-async def test_a_picture_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+async def test_a_picture_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
     script = 'case "$*" in *png*) printf "\\211PNG\\r\\n\\032\\nbroken";; esac'
-    told = "The picture on the clipboard is damaged, or too large to be sent."
-    await paste_shows(tmp_path, script, told)
+    reported = "The image on the clipboard is damaged or too large."
+    await paste_shows(tmp_path, script, reported)
 
 
 async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -
         assert (text, type(image)) == (Text(text="look: [image #1]"), Image)
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path) -> None:
     paths = [tmp_path / "one.png", tmp_path / "two.png"]
     for path in paths:
@@ -118,13 +118,15 @@ async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path)
         assert len(images) == 2
 
 
-async def test_who_pastes_a_picture_is_told_if_the_model_will_not_see_it(tmp_path: Path) -> None:
+async def test_pasting_an_image_warns_if_the_model_will_not_see_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "one.png").write_bytes(picture("PNG"))
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"images": {"blockImages": true}}')
     async with theatre.playing():
         theatre.type(f"\x1b[200~{tmp_path / 'one.png'}\x1b[201~")
-        await theatre.sees("No picture is sent: the setting images.blockImages is on.")
+        await theatre.sees("Images are not sent: the setting images.blockImages is on.")
         await theatre.sees("\n[image #1]\n")
 
 
@@ -135,16 +137,19 @@ async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) 
         replace(FAUX_MODEL, id="blind", input=("text",)),
     )
     stage.registry.models.register(ScriptedProvider(models=models))
-    told = []
+    reported = []
     for model in models:
         session = await stage.open(model=f"faux/{model.id}")
-        told.append(why_unseen(session))
+        reported.append(image_unsupported_reason(session))
         await session.close()
 
-    assert told == ["", "faux/blind takes no pictures; it is only told that one was left out."]
+    assert reported == [
+        "",
+        "faux/blind does not support images; it only gets a note that one was omitted.",
+    ]
 
 
-async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(
+async def test_keys_are_handled_after_an_unreadable_image(
     tmp_path: Path,
 ) -> None:
     def broken() -> ImageLimits:
@@ -153,7 +158,7 @@ async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(
     async with Theatre(tmp_path).playing() as theatre:
         assert theatre.commands is not None
         composer, ui = theatre.app._frame.composer, theatre.commands.ui
-        composer.prompt.on_paste = Clipping(theatre.start, ui, composer, limits=broken).drop
+        composer.prompt.on_paste = PasteHandler(theatre.start, ui, composer, limits=broken).drop
         theatre.type("\x1b[200~/nowhere/a.png\x1b[201~typed on")
         await theatre.sees("reading pictures failed: RuntimeError('broken')")
         await theatre.sees("\ntyped on\n")
@@ -166,7 +171,7 @@ async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> N
         await theatre.sees("\n/nowhere/a.png\n")
 
 
-async def test_a_picture_stays_large_if_the_person_wants_that(tmp_path: Path) -> None:
+async def test_a_picture_stays_large_if_the_user_wants_that(tmp_path: Path) -> None:
     path = tmp_path / "large.png"
     PillowImage.new("L", (3000, 10)).save(path)
     theatre = Theatre(tmp_path, says("I see."))

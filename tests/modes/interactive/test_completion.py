@@ -10,7 +10,7 @@ from tests.screens.extended import extended
 
 
 @pytest.mark.parametrize("with_skills", [True, False])
-async def test_commands_templates_and_skills_are_offered_if_they_are_wanted(
+async def test_commands_templates_and_skills_are_offered_if_they_are_requested(
     tmp_path: Path, *, with_skills: bool
 ) -> None:
     theatre = Theatre(tmp_path, rows=40)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from pi.modes.interactive.layout import TWICE_SECONDS, DoublePress
+from pi.modes.interactive.layout import TWICE_SECONDS, DoublePressDetector
 from pi.testing import FakeClock
 
 
 async def test_two_presses_in_time_count_once_as_two() -> None:
     clock = FakeClock()
-    presses = DoublePress(clock)
+    presses = DoublePressDetector(clock)
 
     first = presses.is_second()
     await clock.advance(TWICE_SECONDS)
@@ -17,7 +17,7 @@ async def test_two_presses_in_time_count_once_as_two() -> None:
 
 async def test_a_late_press_is_a_first_one_again() -> None:
     clock = FakeClock()
-    presses = DoublePress(clock)
+    presses = DoublePressDetector(clock)
 
     presses.is_second()
     await clock.advance(TWICE_SECONDS + 0.1)

@@ -29,9 +29,9 @@ def test_a_draft_of_a_program_that_lives_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_drafts_of_other_folders_are_left_alone(tmp_path: Path) -> None:
-    elsewhere = drafts(tmp_path, "a", "/other")
-    elsewhere.save("theirs")
-    elsewhere.close(keep=True)
+    in_another_place = drafts(tmp_path, "a", "/other")
+    in_another_place.save("theirs")
+    in_another_place.close(keep=True)
 
     assert drafts(tmp_path, "b").left_behind() is None
 

@@ -11,10 +11,10 @@ from pi.modes.interactive.startup import EarlySettings, EarlyTerminal, early_set
 
 def test_names_and_defaults_are_those_of_the_settings() -> None:
     for early, real in ((EarlySettings(), Values()), (EarlyTerminal(), TerminalValues())):
-        told = msgspec.to_builtins(early)
-        told.pop("terminal", None)
+        reported = msgspec.to_builtins(early)
+        reported.pop("terminal", None)
         whole = msgspec.to_builtins(real)
-        assert told == {name: whole[name] for name in told}
+        assert reported == {name: whole[name] for name in reported}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])

@@ -21,14 +21,14 @@ def test_the_setting_beats_the_variables_and_those_the_default() -> None:
     assert editor_command(None, {}, "win32") == ["notepad"]
 
 
-def test_a_blank_wish_is_none_and_an_open_quotation_is_told() -> None:
+def test_a_blank_request_is_none_and_an_open_quotation_is_reported() -> None:
     assert editor_command(" ", {"EDITOR": "ed"}, "linux") == ["ed"]
 
     with pytest.raises(EditorFailed, match="No closing quotation"):
         editor_command('vim "', {}, "linux")
 
 
-@pytest.mark.trap(206)
+@pytest.mark.behaviour("external-editor")
 def test_a_windows_path_keeps_its_backslashes() -> None:
     command = r'"C:\Program Files\vim\gvim.exe" --nofork'
 
@@ -52,7 +52,7 @@ async def test_the_text_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert edited == "HÄH\nB"
 
 
-async def test_an_editor_that_gives_up_is_told(tmp_path: Path) -> None:
+async def test_an_editor_that_gives_up_is_reported(tmp_path: Path) -> None:
     command = script(tmp_path, "sys.exit(1)")
 
     with pytest.raises(EditorFailed, match="ended with code 1"):
@@ -60,21 +60,23 @@ async def test_an_editor_that_gives_up_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-async def test_an_editor_that_is_killed_is_told_by_the_name_of_the_signal(tmp_path: Path) -> None:
+async def test_an_editor_that_is_killed_is_reported_by_the_name_of_the_signal(
+    tmp_path: Path,
+) -> None:
     command = script(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
     with pytest.raises(EditorFailed, match="was ended by SIGKILL"):
         await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
 
 
-async def test_an_editor_that_takes_the_file_away_is_told(tmp_path: Path) -> None:
+async def test_an_editor_that_takes_the_file_away_is_reported(tmp_path: Path) -> None:
     command = script(tmp_path, "path.unlink()")
 
-    with pytest.raises(EditorFailed, match="The text is as it was"):
+    with pytest.raises(EditorFailed, match="The text is unchanged"):
         await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
 
 
-async def test_a_folder_that_is_gone_keeps_nobody_from_editing(tmp_path: Path) -> None:
+async def test_a_missing_folder_does_not_prevent_editing(tmp_path: Path) -> None:
     command = script(tmp_path, "path.write_text('new')")
 
     edited = await edit_text("text", command, suffix=".md", cwd=tmp_path / "gone", env=ENV)
@@ -82,8 +84,8 @@ async def test_a_folder_that_is_gone_keeps_nobody_from_editing(tmp_path: Path) -
     assert edited == "new"
 
 
-async def test_an_editor_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SpawnFailed) as told:
+async def test_an_editor_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(SpawnFailed) as reported:
         await edit_text("text", ["no-such-editor"], suffix=".md", cwd=tmp_path, env=ENV)
 
-    assert "EDITOR" in told.value.hint
+    assert "EDITOR" in reported.value.hint

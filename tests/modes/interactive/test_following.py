@@ -29,7 +29,7 @@ async def test_what_comes_after_a_change_is_drawn_by_it(tmp_path: Path) -> None:
         await theatre.sees("\n | two")
 
 
-async def test_a_theme_that_only_extensions_know_is_shown_once_they_have_told(
+async def test_a_theme_of_an_extension_is_shown_once_it_is_loaded(
     tmp_path: Path,
 ) -> None:
     theatre = Theatre(tmp_path)
@@ -45,11 +45,11 @@ async def test_a_theme_that_only_extensions_know_is_shown_once_they_have_told(
     async with theatre.playing():
         assert theatre.commands is not None
         assert theatre.commands.ui.themes.current == "mine"
-        assert "There is no theme" not in theatre.screen
+        assert "Unknown theme" not in theatre.screen
 
 
-async def test_a_theme_that_nobody_knows_is_told(tmp_path: Path) -> None:
+async def test_an_unknown_theme_is_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
     async with theatre.playing():
-        await theatre.sees('There is no theme "mine".')
+        await theatre.sees('Unknown theme "mine".')

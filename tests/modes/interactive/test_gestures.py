@@ -1,4 +1,4 @@
-"""Escape, Ctrl+C and the others are told as stories in ``tests/screens/test_keys.py``."""
+"""Escape, Ctrl+C and the others are reported as stories in ``tests/screens/test_keys.py``."""
 
 from __future__ import annotations
 

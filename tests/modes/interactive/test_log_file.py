@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.log_file import MOST_BYTES, NAME, start_log
+from pi.modes.log_file import MAX_BYTES, NAME, start_log
 from pi.tui.screen.screen import Frame, Screen
 
 
@@ -27,7 +27,7 @@ def test_the_log_is_for_its_owner_only_also_after_it_was_rotated(tmp_path: Path)
     stop = start_log(tmp_path, {})
     try:
         for _ in range(3):
-            logging.getLogger("pi.test").error("x" * (MOST_BYTES // 2))
+            logging.getLogger("pi.test").error("x" * (MAX_BYTES // 2))
     finally:
         stop()
 
@@ -52,7 +52,7 @@ def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
 def test_what_extensions_redact_does_not_get_into_the_log(tmp_path: Path) -> None:
     def redact(text: str) -> str:
         logging.getLogger("pi.test").info("redacting")
-        return text.replace("Ada", "somebody")
+        return text.replace("Ada", "someone")
 
     stop = start_log(tmp_path, {}, redact=redact)
     try:
@@ -61,7 +61,7 @@ def test_what_extensions_redact_does_not_get_into_the_log(tmp_path: Path) -> Non
         stop()
 
     text = (tmp_path / "pi.log").read_text()
-    assert "pi.test: somebody was here" in text
+    assert "pi.test: someone was here" in text
     assert "Ada" not in text
     assert "pi.test: redacting" in text
 
@@ -77,30 +77,30 @@ def test_a_line_that_cannot_be_redacted_is_left_out(tmp_path: Path) -> None:
         stop()
 
     assert (tmp_path / "pi.log").read_text() == (
-        "A line is left out: an extension could not redact it (LookupError('no such name')).\n"
+        "Line omitted: redaction by an extension failed (LookupError('no such name')).\n"
     )
 
 
-def test_errors_are_told_unless_somebody_has_told_of_them(tmp_path: Path) -> None:
-    told: list[str] = []
-    stop = start_log(tmp_path, {}, on_error=told.append)
+def test_errors_are_reported_unless_they_already_were(tmp_path: Path) -> None:
+    reported: list[str] = []
+    stop = start_log(tmp_path, {}, on_error=reported.append)
     try:
         log = logging.getLogger("pi.test")
         log.warning("only a warning")
         log.error("%s broke\nin two lines", "it")
         log.error("%s broke\nin two lines", "another")
-        log.error("known", extra={"is_told": True})
+        log.error("known", extra={"is_reported": True})
         for number in range(2):
             log.error(f"it is never retrieved\nfuture: {number}")
     finally:
         stop()
 
-    assert told == ["it broke", "it is never retrieved"]
+    assert reported == ["it broke", "it is never retrieved"]
 
 
-def test_whoever_logs_something_odd_hears_nothing_of_it(tmp_path: Path) -> None:
-    told: list[str] = []
-    stop = start_log(tmp_path, {}, on_error=told.append)
+def test_an_invalid_record_does_not_raise(tmp_path: Path) -> None:
+    reported: list[str] = []
+    stop = start_log(tmp_path, {}, on_error=reported.append)
     try:
         handler = logging.getLogger().handlers[-1]  # not by way of pytest's own, which raises
         for words, given in (({"no": "text"}, None), ("%d of %d", ("one",))):
@@ -109,7 +109,7 @@ def test_whoever_logs_something_odd_hears_nothing_of_it(tmp_path: Path) -> None:
     finally:
         stop()
 
-    assert told == ["{'no': 'text'}"]
+    assert reported == ["{'no': 'text'}"]
 
 
 def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
     assert not (tmp_path / "pi.log").exists()
 
 
-def test_a_log_that_cannot_be_written_disturbs_nobody(
+def test_a_log_that_cannot_be_written_is_ignored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / NAME).mkdir()
@@ -142,7 +142,7 @@ def test_where_no_directory_can_be_made_there_is_no_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
-def test_a_full_disk_keeps_nobody_from_leaving(tmp_path: Path) -> None:
+def test_a_full_disk_does_not_prevent_quitting(tmp_path: Path) -> None:
     (tmp_path / NAME).symlink_to("/dev/full")
     stop = start_log(tmp_path, {})
 

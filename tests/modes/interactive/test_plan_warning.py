@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pi.modes.interactive.welcome import WARNING, warn_of_extra_usage
+from pi.modes.interactive.welcome import WARNING, warn_about_extra_billing
 from tests.modes.interactive.commands.acting import Acting, acting
 
 LOGIN = {"type": "oauth", "access": "a", "refresh": "r", "expires": 4_000_000_000_000}
@@ -11,7 +11,7 @@ KEY = {"type": "api_key", "key": "k"}
 
 
 async def with_credentials(on: Acting, credential: object) -> None:
-    """Have the person's Anthropic credentials be these, and an Anthropic model answer."""
+    """Have the user's Anthropic credentials be these, and an Anthropic model answer."""
     stored = json.dumps({"anthropic": credential})
     on.stage.write(".pi/agent/auth.json", stored).chmod(0o600)
     await on.session.set_model("anthropic/claude-sonnet-4-5")
@@ -20,16 +20,16 @@ async def with_credentials(on: Acting, credential: object) -> None:
 async def test_who_uses_a_plan_is_warned_unless_they_want_no_warning(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await with_credentials(on, LOGIN)
-        await warn_of_extra_usage(on.screen)
+        await warn_about_extra_billing(on.screen)
         assert on.screen.notices == [("warning", WARNING)]
         on.session.settings.set({"warnings.anthropicExtraUsage": False})
-        await warn_of_extra_usage(on.screen)
+        await warn_about_extra_billing(on.screen)
         assert len(on.screen.notices) == 1
 
 
-async def test_who_pays_by_key_or_asks_somebody_else_is_not(tmp_path: Path) -> None:
+async def test_an_api_key_or_another_provider_gets_no_warning(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
-        await warn_of_extra_usage(on.screen)
+        await warn_about_extra_billing(on.screen)
         await with_credentials(on, KEY)
-        await warn_of_extra_usage(on.screen)
+        await warn_about_extra_billing(on.screen)
         assert on.screen.notices == []

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.modes.interactive.resource_config import Resource, choose_resources
+from pi.modes.interactive.resource_config import PackageResource, choose_resources
 from pi.testing.virtual_terminal import VirtualTerminal
 
 RESOURCES = [
-    Resource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),
-    Resource(path="prompts/b.md", about="prompts of npm:tips (user)", is_on=False),
+    PackageResource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),
+    PackageResource(path="prompts/b.md", about="prompts of npm:tips (user)", is_on=False),
 ]
 
 
@@ -47,7 +47,7 @@ class Desk:
 
     async def until(self, happened: Callable[[], bool]) -> None:
         async with asyncio.timeout(30):
-            while not happened():  # noqa: ASYNC110 - the screen tells nobody
+            while not happened():  # noqa: ASYNC110 - the screen shows no one
                 await asyncio.sleep(0.001)
 
     async def _switch(self, place: int, *, on: bool) -> None:
@@ -67,7 +67,7 @@ async def test_every_change_is_made_at_once_in_its_order(tmp_path: Path) -> None
     assert desk.switched == [(0, False), (1, True), (1, False)]
 
 
-async def test_a_change_that_fails_is_told_and_not_shown(tmp_path: Path) -> None:
+async def test_a_change_that_fails_is_reported_and_not_shown(tmp_path: Path) -> None:
     desk = Desk()
     async with desk.open(tmp_path):
         desk.fails = True

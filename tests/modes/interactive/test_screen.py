@@ -26,7 +26,7 @@ def asking(*names: str) -> Callable[[Callable[[str], None]], Component]:
     return build
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_dialog_takes_the_place_of_the_editor_and_the_draft_stays(tmp_path: Path) -> None:
     async with Theatre(tmp_path).playing() as theatre:
         assert theatre.commands is not None
@@ -45,8 +45,8 @@ async def test_a_dialog_takes_the_place_of_the_editor_and_the_draft_stays(tmp_pa
         await theatre.sees("my draft!")
 
 
-@pytest.mark.trap(202)
-async def test_a_dialog_does_not_take_the_keys_of_somebody_who_writes(tmp_path: Path) -> None:
+@pytest.mark.behaviour("early-keys-are-kept")
+async def test_a_dialog_does_not_take_keys_while_the_user_types(tmp_path: Path) -> None:
     async with Theatre(tmp_path, says("Heard.")).playing() as theatre:
         assert theatre.commands is not None
         theatre.type("half")
@@ -96,7 +96,7 @@ async def test_what_is_said_in_passing_goes_and_what_went_wrong_stays(tmp_path: 
         ui.notify("first")
         ui.notify("copied", "success")
         ui.notify("it broke", "error")
-        ui.say(Text("a table", 1, 0))
+        ui.add_output(Text("a table", 1, 0))
         await theatre.sees("✗ it broke")
         await theatre.sees("copied")
         assert "first" not in theatre.screen

@@ -32,7 +32,7 @@ async def test_another_session_is_shown_after_a_switch(tmp_path: Path) -> None:
         await theatre.sees("~/project")
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_was_queued_is_the_persons_again_in_another_session(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"))
     theatre.gate()

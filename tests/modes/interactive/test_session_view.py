@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.records import replace
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 
@@ -57,7 +57,7 @@ async def test_an_error_of_an_extension_names_the_log_which_is_without_stored_ke
     path = theatre.stage.home / ".pi/agent/pi.log"
     async with theatre.playing():
         theatre.send("hello")
-        await theatre.sees(f"More is in {path}.")
+        await theatre.sees(f"See {path}.")
 
     log = path.read_text()
     assert "ValueError: refused: [redacted]" in log
@@ -68,7 +68,7 @@ def _raise(event: object) -> None:
     raise LookupError(event)
 
 
-async def test_an_error_that_only_the_log_hears_of_is_told_once(tmp_path: Path) -> None:
+async def test_an_error_that_only_the_log_hears_of_is_reported_once(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Yes."), says("Again."), columns=200)
     path = theatre.stage.home / ".pi/agent/pi.log"
     async with theatre.playing():
@@ -77,14 +77,14 @@ async def test_an_error_that_only_the_log_hears_of_is_told_once(tmp_path: Path) 
         for text, answer in (("hello", "Yes."), ("again", "Again.")):
             await theatre.asks(text, answer)
 
-        assert f" ✗ A listener failed at AgentStart. More is in {path}." in theatre.tape
+        assert f" ✗ A listener failed at AgentStart. See {path}." in theatre.tape
         assert theatre.tape.count("listener failed") == 1
 
 
 async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 
-    async def warned(opening: Opening) -> None:
+    async def warned(opening: OpenContext) -> None:
         opening.report("Warning: Mind the gap")
 
     theatre.before_open = warned
@@ -95,10 +95,10 @@ async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -
 async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Yes."), says("Still here."), says("Always."))
 
-    async def told_on_the_screen(opening: Opening) -> None:
+    async def reported_on_the_screen(opening: OpenContext) -> None:
         theatre.stage.host = replace(theatre.stage.host, report=opening.report)
 
-    theatre.before_open = told_on_the_screen
+    theatre.before_open = reported_on_the_screen
     async with theatre.playing():
         theatre.send("hello")
         await theatre.rests()

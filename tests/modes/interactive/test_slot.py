@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.layout import Slot
+from pi.modes.interactive.layout import DialogSlot
 from pi.tui.component import Component
 from pi.tui.widgets.text import Text
 
@@ -8,7 +8,7 @@ from pi.tui.widgets.text import Text
 def test_the_last_guest_is_shown_and_has_the_keys() -> None:
     focused: list[Component] = []
     resident, typist, one, two = (Text(name, 0, 0) for name in ("resident", "typist", "one", "two"))
-    slot = Slot(resident, typist, focused.append)
+    slot = DialogSlot(resident, typist, focused.append)
 
     slot.push(one)
     slot.push(two)
@@ -24,15 +24,15 @@ def test_the_last_guest_is_shown_and_has_the_keys() -> None:
 
 def test_the_rows_that_a_guest_has_more_than_the_resident_pass() -> None:
     resident, typist = Text("one\ntwo", 0, 0), Text("typist", 0, 0)
-    slot = Slot(resident, typist, lambda target: None)
+    slot = DialogSlot(resident, typist, lambda target: None)
     slot.render(10)
 
     slot.push(Text("one\ntwo\nthree\nfour\nfive", 0, 0))
     slot.render(10)
-    taken = slot.passing_rows
+    taken = slot.transient_rows
     slot.push(Text("one", 0, 0))
     slot.render(10)
-    smaller = slot.passing_rows
+    smaller = slot.transient_rows
     slot.clear()
 
-    assert (taken, smaller, slot.passing_rows, slot.is_taken) == (3, 0, 0, False)
+    assert (taken, smaller, slot.transient_rows, slot.is_taken) == (3, 0, 0, False)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.prompt_sender import PATIENCE, Speaking
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.prompt_sender import PATIENCE, PromptSender
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
@@ -17,7 +17,7 @@ from tests.modes.interactive.theatre import FewCommands, Gate, Theatre
 from tests.modes.interactive.transcript.looks import look, plain
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_cannot_be_sent_comes_back_into_the_editor(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Yes."))
     async with theatre.playing():
@@ -38,7 +38,7 @@ async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "reported"),
     [
         ("/clearr", "Unknown command /clearr. Did you mean /clear?"),
         ("/clearr all of it", "Unknown command /clearr. Did you mean /clear?"),
@@ -48,13 +48,13 @@ async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path)
     ],
 )
 async def test_an_unknown_command_is_refused_and_stays_in_the_editor(
-    tmp_path: Path, typed: str, told: str
+    tmp_path: Path, typed: str, reported: str
 ) -> None:
     theatre = Playhouse(tmp_path, says("What?"))
     theatre.stage.write(".pi/agent/prompts/greet.md", "Greet $1")
     async with theatre.playing():
         theatre.send(typed)
-        await theatre.sees(f"✗ {told}")
+        await theatre.sees(f"✗ {reported}")
         await theatre.until(lambda: f"\n{typed}\n" in theatre.screen)
         assert theatre.stage.provider.requests == []
 
@@ -160,7 +160,7 @@ def extension(pi):
 """
 
 
-async def test_a_command_of_an_extension_that_never_ends_holds_nobody_up_for_long(
+async def test_an_endless_extension_command_holds_up_prompts_briefly(
     tmp_path: Path,
 ) -> None:
     theatre = Theatre(tmp_path, says("Here."))
@@ -192,11 +192,11 @@ async def test_a_command_is_painted_before_it_has_written_anything(tmp_path: Pat
             screen.theme,
             screen.keymap,
             tasks=screen.tasks,
-            typing=TypingPause(screen.host.clock),
+            typing=TypingDetector(screen.host.clock),
             screen_rows=lambda: 24,
             request_render=request_render,
         )
-        speaking = Speaking(screen, composer, transcript, screen.tasks)
+        speaking = PromptSender(screen, composer, transcript, screen.tasks)
         speaking.submit("!!cat gate")
         speaking.open(port, FewCommands(screen))
         async with asyncio.timeout(30):

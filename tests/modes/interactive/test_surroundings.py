@@ -6,7 +6,7 @@ import pytest
 
 from pi.modes.interactive.screen_settings import graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.protocols import Size
+from pi.tui.images.protocols import PixelSize
 from pi.tui.input.reports import CellSize
 from pi.tui.terminal import Capabilities
 from pi.tui.tui import TUI
@@ -20,7 +20,7 @@ def test_pictures_are_drawn_where_the_terminal_can() -> None:
         assert (graphics_for(tui, {}) is not None) is expected
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     ids = {graphics.new_id() for _ in range(20) if (graphics := graphics_for(tui, {}))}
@@ -29,14 +29,14 @@ def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
     assert all(0 < id < 1 << 24 for id in ids)
 
 
-@pytest.mark.trap(176)
-def test_pictures_have_the_size_of_cells_that_the_terminal_tells() -> None:
+@pytest.mark.behaviour("inline-images")
+def test_images_use_the_cell_size_of_the_terminal() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     graphics = graphics_for(tui, {})
     assert graphics is not None
-    tui.negotiation.take(CellSize(width=12, height=25))
+    tui.negotiation.handle_reply(CellSize(width=12, height=25))
 
-    assert graphics.cell == Size(12, 25)
+    assert graphics.cell == PixelSize(12, 25)
 
 
 async def test_without_programs_the_terminal_is_asked_to_copy(tmp_path: Path) -> None:

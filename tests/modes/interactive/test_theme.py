@@ -29,7 +29,7 @@ def test_attributes_come_on_top_of_the_colour() -> None:
     assert theme.paint("accent", bold=True)("x") == "\x1b[1;38;2;127;180;240mx\x1b[22;39m"
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("token", REQUIRED)
 def test_sixteen_colours_never_ask_for_more(token: str) -> None:
     painted = Theme(built_in("dark"), ColourDepth.BASIC).paint(token)("x")
@@ -46,7 +46,7 @@ def test_without_colours_only_attributes_are_left(token: str) -> None:
     assert set(numbers.split(";")) <= {"", "1", "2", "4", "7"}
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 def test_another_colour_stands_in_for_one_that_could_not_be_read() -> None:
     painted = [
         [Theme(built_in(scheme), ColourDepth.BASIC).paint(token)("x") for scheme in _SCHEMES]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme
-from pi.modes.interactive.theme_selector import BUILT_IN, ThemeChoice, built_in, themes_in
+from pi.modes.interactive.theme_file import InvalidTheme
+from pi.modes.interactive.theme_selector import BUILT_IN, ThemeSelector, built_in, themes_in
 from pi.tui.negotiation import Scheme
 
 
@@ -18,7 +18,7 @@ class Room:
         self.scheme: Scheme = scheme
         self.drawn = 0
         self.theme = Theme(built_in("dark"))
-        self.choice = ThemeChoice(
+        self.choice = ThemeSelector(
             self.theme,
             files=lambda: themes_in(folder),
             scheme=lambda: self.scheme,
@@ -36,7 +36,7 @@ class Room:
         self.drawn += 1
 
 
-def test_without_a_wish_the_terminal_decides(tmp_path: Path) -> None:
+def test_without_a_request_the_terminal_decides(tmp_path: Path) -> None:
     room = Room(tmp_path, "light")
 
     room.choice.use(None)
@@ -112,7 +112,7 @@ def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
 def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path) -> None:
     room = Room(tmp_path)
 
-    with pytest.raises(BadTheme, match='There is no theme "x"'):
+    with pytest.raises(InvalidTheme, match='Unknown theme "x"'):
         room.choice.use("x/light")
 
     assert room.choice.current == "dark"
@@ -134,7 +134,7 @@ def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.choice.use("light")
 
-    with pytest.raises(BadTheme, match='There is no theme "x"'):
+    with pytest.raises(InvalidTheme, match='Unknown theme "x"'):
         room.choice.use("x")
 
     assert room.choice.current == "light"
@@ -144,7 +144,7 @@ def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> Non
     room = Room(tmp_path / "nowhere")
     room.folder = tmp_path
     path = room.write("theirs")
-    with pytest.raises(BadTheme, match="There is no theme"):
+    with pytest.raises(InvalidTheme, match="Unknown theme"):
         room.choice.use("theirs")
 
     room.choice.files = lambda: [path]

@@ -9,7 +9,7 @@ import pytest
 from pi.modes.interactive.theme_file import (
     OPTIONAL,
     REQUIRED,
-    BadTheme,
+    InvalidTheme,
     Palette,
     read_theme,
     theme_name,
@@ -70,23 +70,23 @@ def test_the_same_file_is_the_same_palette() -> None:
         (b"[]", "mine.json is not a theme"),
         (theme(name="a/b"), 'must not be empty or hold "/"'),
         (theme(colors={}), "these colors are missing: accent"),
-        (theme(colors=colours(accent="blue")), "\"accent\" is 'blue', which is no colour"),
+        (theme(colors=colours(accent="blue")), "\"accent\" is 'blue', which is not a colour"),
         (theme(colors=colours(accent=256)), '"accent" is 256'),
         (theme(colors=colours(accent=True)), '"accent" is True'),
         (
             theme(vars={"a": "b", "b": "a"}, colors=colours(accent="a")),
-            '"accent" goes round in a circle: a → b → a',
+            '"accent" is a circular reference: a → b → a',
         ),
     ],
 )
-def test_what_is_wrong_with_a_theme_is_told(content: bytes, said: str) -> None:
-    with pytest.raises(BadTheme) as raised:
+def test_what_is_wrong_with_a_theme_is_reported(content: bytes, said: str) -> None:
+    with pytest.raises(InvalidTheme) as raised:
         read_theme(content, "mine.json")
 
     assert said in raised.value.message
 
 
-def test_a_theme_tells_its_name_although_its_colours_are_wrong() -> None:
+def test_the_name_of_an_invalid_theme_can_be_read() -> None:
     assert [theme_name(content) for content in (theme(colors={}), b"{", b'{"name": 1}')] == [
         "mine",
         "",

@@ -12,7 +12,7 @@ from tests.modes.interactive.dialogs.test_first_run import newcomer
 
 
 def updated(on: Acting, docs: Path) -> None:
-    """Have somebody come back after an update from 0.1.0 to 0.2.0."""
+    """Have a user come back after an update from 0.1.0 to 0.2.0."""
     docs.mkdir()
     (docs / "CHANGELOG.md").write_text("## [0.2.0]\n\n- Tabs.\n\n## [0.1.0]\n\n- The first.\n")
     on.screen.host = replace(on.screen.host, docs=docs)
@@ -24,9 +24,7 @@ async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
         task = asyncio.create_task(welcome(screen, "0.2.0"))
         await screen.press("escape", "escape")
         await task
-        assert screen.notices == [
-            ("info", "Whenever you like: /login, or a key in the environment.")
-        ]
+        assert screen.notices == [("info", "Later: /login, or an API key in the environment.")]
         assert session.settings.values.last_changelog_version == "0.2.0"
         await welcome(screen, "0.2.0")
 
@@ -35,31 +33,31 @@ async def test_a_newcomer_with_a_model_is_asked_nothing(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await welcome(on.screen, "0.2.0")
         assert on.session.settings.values.last_changelog_version == "0.2.0"
-        assert not on.screen.said
+        assert not on.screen.outputs
 
 
-async def test_after_an_update_the_changes_are_told_once(tmp_path: Path) -> None:
+async def test_after_an_update_the_changes_are_reported_once(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         updated(on, tmp_path / "docs")
         await welcome(on.screen, "0.2.0")
         await welcome(on.screen, "0.2.0")
-        assert on.screen.told().count("Tabs.") == 1
-        assert "The first." not in on.screen.told()
+        assert on.screen.printed().count("Tabs.") == 1
+        assert "The first." not in on.screen.printed()
 
 
-async def test_changes_are_told_in_a_line_to_whoever_wants_that(tmp_path: Path) -> None:
+async def test_changes_can_be_reported_in_one_line(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         updated(on, tmp_path / "docs")
         on.session.settings.set({"collapseChangelog": True})
         await welcome(on.screen, "0.2.0")
-        assert on.told == "Updated to 0.2.0; /changelog tells what is new."
-        assert not on.screen.said
+        assert on.last_notice == "Updated to 0.2.0; /changelog shows what is new."
+        assert not on.screen.outputs
 
 
 @pytest.mark.parametrize("seen", ["0.2.0", "0.3.0"])
-async def test_whoever_has_seen_it_all_is_told_nothing(tmp_path: Path, seen: str) -> None:
+async def test_a_known_version_shows_no_changes(tmp_path: Path, seen: str) -> None:
     async with acting(tmp_path) as on:
         updated(on, tmp_path / "docs")
         on.session.settings.set({"lastChangelogVersion": seen})
         await welcome(on.screen, "0.2.0")
-        assert not (on.screen.said or on.screen.notices)
+        assert not (on.screen.outputs or on.screen.notices)

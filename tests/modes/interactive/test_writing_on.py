@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.modes.interactive.dialogs.questions import confirm
-from pi.modes.interactive.session_lifecycle import writing_on
+from pi.modes.interactive.session_lifecycle import type_ahead_to_composer
 from tests.modes.interactive.theatre import Theatre
 
 DOWN, ENTER, PASTE = "\x1b[B", "\r", "\x1b[200~pasted\x1b[201~"
@@ -20,7 +20,7 @@ async def test_text_and_pastes_reach_the_editor_and_other_keys_the_dialog(tmp_pa
     async with Theatre(tmp_path).playing() as theatre:
         assert theatre.commands is not None
         frame, ui = theatre.app._frame, theatre.commands.ui
-        with writing_on(frame.tui, frame.keymap, frame.composer):
+        with type_ahead_to_composer(frame.tui, frame.keymap, frame.composer):
             answer = asyncio.ensure_future(confirm(ui, "Sure?"))
             await theatre.sees("→ Yes")
             theatre.type(SHIFTED_S)
@@ -41,7 +41,7 @@ async def test_letters_that_choose_are_not_text(tmp_path: Path) -> None:
     async with theatre.playing():
         assert theatre.commands is not None
         frame, ui = theatre.app._frame, theatre.commands.ui
-        with writing_on(frame.tui, frame.keymap, frame.composer):
+        with type_ahead_to_composer(frame.tui, frame.keymap, frame.composer):
             answer = asyncio.ensure_future(confirm(ui, "Sure?"))
             await theatre.sees("→ Yes")
             theatre.type("j")

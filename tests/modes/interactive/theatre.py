@@ -12,9 +12,9 @@ from typing import Any
 
 from pi.ai.providers.faux import Step
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.app import App
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock
 from pi.testing.virtual_terminal import VirtualTerminal
@@ -56,7 +56,7 @@ class FewCommands:
 
 
 class Gate:
-    """A pipe in the project: whoever reads it waits until it is opened."""
+    """A pipe in the project: who reads it waits until it is opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class Gate:
             except OSError as problem:
                 if problem.errno != errno.ENXIO:
                     raise
-                await asyncio.sleep(0.001)  # a pipe tells nobody that it is read
+                await asyncio.sleep(0.001)  # a pipe shows no one that it is read
 
 
 class Theatre:
@@ -100,14 +100,14 @@ class Theatre:
         self.commands: FewCommands | None = None
         self.session: AgentSession | None = None
         self.messages: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-        self.before_open: Callable[[Opening], Awaitable[None]] | None = None
+        self.before_open: Callable[[OpenContext], Awaitable[None]] | None = None
         self.lines: tuple[str, ...] = ()
         self.begin: Callable[[], Awaitable[None]] | None = None
         self.welcome: Callable[[Ui], Awaitable[None]] | None = None
         self.news: Callable[[], Awaitable[str]] | None = None
         self.themes: Callable[[], Sequence[Path]] | None = None
         self.theme: str | None = None
-        self.ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]] = _never
+        self.ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]] = _never
         self.command = ""
         self.hint = ""
 
@@ -133,10 +133,10 @@ class Theatre:
                 self.hint = await work
 
     @property
-    def start(self) -> Start:
+    def start(self) -> AppOptions:
         """How the application is started."""
         stage = self.stage
-        return Start(
+        return AppOptions(
             load=lambda: None,
             open=self._open,
             commands=self._commands,
@@ -177,7 +177,7 @@ class Theatre:
         """Let the application run until something has happened."""
         try:
             async with asyncio.timeout(SECONDS):
-                while not happened():  # noqa: ASYNC110 - the screen tells nobody
+                while not happened():  # noqa: ASYNC110 - the screen shows no one
                     await asyncio.sleep(0.001)
         except TimeoutError:
             raise AssertionError(f"it never happened; the screen shows:\n{self.screen}") from None
@@ -213,7 +213,7 @@ class Theatre:
         """Lets the session open only when it is set."""
         opened = asyncio.Event()
 
-        async def wait(opening: Opening) -> None:
+        async def wait(opening: OpenContext) -> None:
             await opened.wait()
 
         self.before_open = wait
@@ -223,11 +223,11 @@ class Theatre:
         """Something for a command to wait at: ``cat gate`` ends when it is opened."""
         return Gate(self.stage.cwd / "gate")
 
-    async def _open(self, opening: Opening) -> Opened:
+    async def _open(self, opening: OpenContext) -> OpenedSession:
         if self.before_open is not None:
             await self.before_open(opening)
         self.session = await self.stage.open(**self.options)
-        return Opened(
+        return OpenedSession(
             port=self.session,
             host=self.stage.host,
             lines=self.lines,
@@ -245,5 +245,5 @@ class Theatre:
         return self.commands
 
 
-async def _never(ui: Ui, folder: Path) -> Choice | None:
+async def _never(ui: Ui, folder: Path) -> TrustChoice | None:
     return None

@@ -22,7 +22,7 @@ PATIENCE = 30.0
 
 
 class Peer:
-    """One process and both ends of the conversation with it; reads only when it is told to."""
+    """One process and both ends of the conversation with it; reads only when it is notified to."""
 
     def __init__(self, process: subprocess.Popen[bytes], lab: Lab, errors: Path) -> None:
         assert process.stdin is not None and process.stdout is not None

@@ -83,7 +83,7 @@ async def test_before_the_first_answer_there_is_no_text(tmp_path: Path) -> None:
     assert await carried_out(Stage(tmp_path), ("get_last_assistant_text", {})) == [{}]
 
 
-async def test_a_branch_goes_on_elsewhere_in_the_same_session(tmp_path: Path) -> None:
+async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"), says("two"))
     session = await stage.open()
     for prompt in ("first", "second"):

@@ -55,7 +55,7 @@ async def test_a_question_that_is_left_has_no_answer() -> None:
     assert await wire.asked(wire.ui.input("I"), value=3) is None
 
 
-@pytest.mark.trap(256)
+@pytest.mark.behaviour("rpc-dialogs")
 async def test_time_runs_out_here_and_not_at_the_client() -> None:
     wire = Wire()
 
@@ -65,10 +65,10 @@ async def test_time_runs_out_here_and_not_at_the_client() -> None:
     assert await wire.ui.editor("E", timeout=0.01) is None
 
     assert [request["timeout"] for request in wire.sent] == [10] * 4
-    wire.ui.answer({"id": "id1", "value": "A"})  # too late, and nobody minds
+    wire.ui.answer({"id": "id1", "value": "A"})  # too late, and no one minds
 
 
-@pytest.mark.trap(256)
+@pytest.mark.behaviour("rpc-dialogs")
 async def test_options_keep_their_descriptions() -> None:
     wire = Wire()
     options: list[str | Option] = [Option(label="A", description="the first"), "B"]
@@ -87,8 +87,8 @@ async def test_options_keep_their_descriptions() -> None:
     ]
 
 
-@pytest.mark.trap(256)
-async def test_nobody_is_asked_for_a_secret() -> None:
+@pytest.mark.behaviour("rpc-dialogs")
+async def test_a_secret_is_never_requested() -> None:
     wire = Wire()
 
     with pytest.raises(ExtensionError, match="“Key” asks for a secret"):
@@ -123,11 +123,11 @@ async def test_what_needs_no_answer_is_only_sent() -> None:
     ui.set_fact("sandbox", "on")
     ui.add_footer_line("line", ui).invalidate()  # type: ignore[arg-type]
 
-    told = [
+    reported = [
         {key: value for key, value in request.items() if key not in ("type", "id")}
         for request in wire.sent
     ]
-    assert told == [
+    assert reported == [
         {"method": "notify", "message": "n"},
         {"method": "notify", "message": "n", "notifyType": "error"},
         {"method": "setStatus", "statusKey": "k", "statusText": "v"},

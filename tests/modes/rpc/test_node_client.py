@@ -48,7 +48,7 @@ async def test_a_client_that_starts_node_prompts_and_stops_us(
     assert (seen["code"], seen["errors"]) == (143, "")
 
 
-async def test_a_launcher_that_cannot_start_us_says_so_and_ends(
+async def test_a_launcher_that_cannot_start_us_reports_it_and_ends(
     tmp_path: Path, program: Program
 ) -> None:
     node = program("node", "the launcher for Node programs")

@@ -20,7 +20,7 @@ STATE = {"id": "state", "type": "get_state"}
 
 
 class Status(Record):
-    """What Linux tells of a process."""
+    """What Linux shows of a process."""
 
     cpu: int
     """Ticks of time that it has used."""
@@ -35,15 +35,15 @@ def status(pid: int) -> Status:
     return Status(cpu=int(fields[11]) + int(fields[12]), peak=peak * 1024)
 
 
-async def test_a_line_of_ten_megabytes_is_read_and_told_whole(tmp_path: Path) -> None:
+async def test_a_line_of_ten_megabytes_is_read_and_reported_whole(tmp_path: Path) -> None:
     words = "x" * 10 * MB
     async with talking(tmp_path, says("long")) as peer:
         await peer.answer({"id": 0, "type": "set_auto_compaction", "enabled": False})
         await peer.send({"id": 1, "type": "prompt", "message": words})
-        told = await peer.until(type="agent_settled")
+        reported = await peer.until(type="agent_settled")
         messages = await peer.answer({"id": 2, "type": "get_messages"})
 
-        assert told[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
+        assert reported[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
         assert messages["data"]["messages"][1]["content"][0]["text"] == words
         assert await peer.ended() == 0
 
@@ -64,7 +64,7 @@ async def test_garbage_is_answered_line_by_line_and_ends_nothing(tmp_path: Path)
         assert peer.errors == ""
 
 
-@pytest.mark.trap(250)
+@pytest.mark.behaviour("replies-carry-ids")
 async def test_a_line_that_cannot_be_read_is_answered_with_its_id(tmp_path: Path) -> None:
     first, last = b'{"id":"a","type":"prompt","message":"\xff"}', b'{"type":"x" oops,"id":"req_9"}'
     async with talking(tmp_path) as peer:
@@ -91,12 +91,12 @@ async def test_lines_end_at_lf_only_and_a_cr_before_it_is_no_part_of_them(tmp_pa
     line = json.dumps({"id": 1, "type": "set_session_name", "name": name}, ensure_ascii=False)
     async with talking(tmp_path) as peer:
         await peer.send_bytes(line.encode() + b"\r\n")
-        told = await peer.until(type="response")
+        reported = await peer.until(type="response")
         state = await peer.answer(STATE)
 
-        assert told[-1]["success"]
-        assert state["data"]["sessionName"] == told[0]["name"]
-        assert "one" in told[0]["name"] and "three" in told[0]["name"]
+        assert reported[-1]["success"]
+        assert state["data"]["sessionName"] == reported[0]["name"]
+        assert "one" in reported[0]["name"] and "three" in reported[0]["name"]
 
 
 async def test_the_last_line_needs_no_end_and_is_answered_before_the_exit(tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ async def test_a_prompt_piped_in_is_answered_although_the_input_has_ended(tmp_pa
     async with talking(tmp_path, calls_bash("echo from the tool"), says("done")) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
         peer.hang_up()
-        told = await peer.until(type="agent_settled")
+        reported = await peer.until(type="agent_settled")
 
-        kinds = [record["type"] for record in told]
+        kinds = [record["type"] for record in reported]
         assert (kinds[0], kinds.count("tool_execution_end")) == ("response", 1)
-        ends = [record["message"] for record in told if record["type"] == "message_end"]
+        ends = [record["message"] for record in reported if record["type"] == "message_end"]
         assert (ends[-1]["stopReason"], ends[-1]["content"][0]["text"]) == ("stop", "done")
         assert (await peer.exit_code(), peer.errors) == (0, "")
 
@@ -165,7 +165,7 @@ async def test_a_signal_ends_it_with_the_code_of_the_signal(
         assert '"stopReason":"aborted"' in session.read_text().splitlines()[-1]
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> None:
     async with talking(tmp_path, calls_bash("echo $$; exec sleep 1000")) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
@@ -174,17 +174,17 @@ async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> Non
             [*_, update] = await peer.until(type="tool_execution_update")
             pid = "".join(part["text"] for part in update["partialResult"]["content"])
         await peer.send({"id": 2, "type": "abort"})
-        told = await peer.until(type="response", id=2)
+        reported = await peer.until(type="response", id=2)
 
-        kinds = [record["type"] for record in told]
-        end = told[kinds.index("tool_execution_end")]
+        kinds = [record["type"] for record in reported]
+        end = reported[kinds.index("tool_execution_end")]
         assert kinds[-2:] == ["agent_settled", "response"]
         aborted = f"{pid}\n\nCommand aborted"
         assert (end["isError"], end["result"]["content"][0]["text"]) == (True, aborted)
         assert not exists(int(pid))
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux to look at a process")
 @pytest.mark.slow
 async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
@@ -197,14 +197,14 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
         await peer.send({"id": 1, "type": "bash", "command": command})
         await _stands_still(peer.process.pid)
         peak = status(peer.process.pid).peak
-        told = await peer.until(type="response")
+        reported = await peer.until(type="response")
 
     assert peak - before < 30 * MB
-    assert sum(len(record["delta"]) for record in told[:-1]) == 60 * MB
+    assert sum(len(record["delta"]) for record in reported[:-1]) == 60 * MB
 
 
-@pytest.mark.trap(249)
-async def test_it_ends_although_nobody_reads(tmp_path: Path) -> None:
+@pytest.mark.behaviour("output-is-flushed")
+async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
         await peer.send({"id": 1, "type": "bash", "command": "yes"})
@@ -214,7 +214,7 @@ async def test_it_ends_although_nobody_reads(tmp_path: Path) -> None:
         assert await peer.exit_code() == 143
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
         await peer.answer(STATE)
@@ -224,7 +224,7 @@ async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
         assert (await peer.exit_code(), peer.errors) == (0, "")
 
 
-@pytest.mark.trap(248)
+@pytest.mark.behaviour("stdout-is-protocol-only")
 async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
     noise = tmp_path / "noise"
     noise.mkdir()
@@ -239,9 +239,9 @@ async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
     )
     async with talking(tmp_path, says("hi"), environ={"PYTHONPATH": str(noise)}) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
-        told = await peer.until(type="agent_settled")
+        reported = await peer.until(type="agent_settled")
 
-        assert told[-1]["type"] == "agent_settled"
+        assert reported[-1]["type"] == "agent_settled"
         assert await peer.ended() == 0
         assert set(peer.errors.splitlines()) == {
             "printed by a library",
@@ -259,7 +259,7 @@ async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_pa
         assert peer.errors == "Error: @file arguments are not supported in RPC mode\n"
 
 
-@pytest.mark.trap(253)
+@pytest.mark.behaviour("rpc-switches-are-per-session")
 async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_path: Path) -> None:
     commands = [
         {"id": 1, "type": "set_steering_mode", "mode": "all"},

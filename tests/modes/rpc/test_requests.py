@@ -62,7 +62,7 @@ def test_an_object_without_a_command_keeps_its_id() -> None:
     assert refused(b'{"id":[1],"type":7}') == {"id": [1], **UNKNOWN}
 
 
-@pytest.mark.trap(250)
+@pytest.mark.behaviour("replies-carry-ids")
 @pytest.mark.parametrize(
     ("line", "id"),
     [

@@ -109,7 +109,7 @@ async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end
     await session.close()
 
 
-async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path) -> None:
+async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     asked = asyncio.Event()
@@ -122,7 +122,7 @@ async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path
             second = await server._ui.confirm("Really?", "now")
             return SwitchDecision(cancel=not (first and second))
 
-        stage.bus.on(BeforeSwitch, may_leave)
+        stage.bus.subscribe(BeforeSwitch, may_leave)
         talk = Conversation()
         running = asyncio.create_task(server.run(talk.chunks()))
         talk.send({"id": 1, "type": "new_session"})
@@ -136,7 +136,7 @@ async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path
     await session.close()
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("hi"))
     session = await stage.open()
@@ -170,7 +170,7 @@ async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
     await session.close()
 
 
-async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs(
+async def test_a_prompt_handled_by_an_extension_starts_no_run(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path)
@@ -180,7 +180,7 @@ async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs
         sources.append(given.source)
         return InputAnswer(action="handled")
 
-    stage.bus.on(Input, handle)
+    stage.bus.subscribe(Input, handle)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "/mine"})
@@ -189,7 +189,7 @@ async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs
     await session.close()
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quiet(
     tmp_path: Path,
 ) -> None:
@@ -220,7 +220,7 @@ async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None
     await session.close()
 
 
-@pytest.mark.trap(252)
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     heard: list[tuple[str, str | None]] = []
@@ -230,7 +230,7 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
         action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
         return InputAnswer(action=action, text=given.text.upper())
 
-    stage.bus.on(Input, change)
+    stage.bus.subscribe(Input, change)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(
@@ -245,13 +245,13 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
     await session.close()
 
 
-@pytest.mark.trap(252)
-async def test_a_command_of_the_shell_passes_the_guards_and_is_told_as_it_runs(
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
+async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_runs(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path)
     asked: list[str] = []
-    stage.bus.on(UserBash, lambda wanted: asked.append(wanted.command))
+    stage.bus.subscribe(UserBash, lambda requested: asked.append(requested.command))
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(
@@ -326,7 +326,7 @@ async def test_an_answer_that_fails_before_its_first_word_is_retried_after_the_e
     await session.close()
 
 
-async def test_an_answer_to_a_question_that_nobody_asked_is_no_command(tmp_path: Path) -> None:
+async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> None:
     session = await Stage(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"type": "extension_ui_response", "id": "gone", "value": "x"})

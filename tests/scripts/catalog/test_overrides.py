@@ -46,7 +46,7 @@ def test_a_default_lies_under_every_model_and_an_exception_over_one() -> None:
     }
 
 
-def test_a_model_that_nobody_could_ask_is_refused() -> None:
+def test_a_model_without_a_provider_is_refused() -> None:
     with pytest.raises(ValueError, match=r"p/m: .*`api`"):
         catalog_entries({"p": {"m": FACTS}}, {})
 

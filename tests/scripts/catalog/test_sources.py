@@ -19,7 +19,7 @@ def test_models_dev_is_filtered_to_models_that_call_tools_and_renamed() -> None:
                 "old": {"name": "O", "tool_call": True, "status": "deprecated"},
             }
         },
-        "somebody-else": {"models": {"x": {"tool_call": True}}},
+        "another-provider": {"models": {"x": {"tool_call": True}}},
     }
 
     assert from_models_dev(document) == {

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scripts.screenshots.__main__ import IMAGES, SHOTS, take
+from scripts.screenshots.__main__ import IMAGES, SHOTS, record, take
 
-WANTED = {
+EXPECTED = {
     "transcript": ("Show me around", "+1 print"),
     "tree": ("Session Tree", "user: Show me around"),
     "models": ("> sonnet", "anthropic/"),
@@ -23,10 +23,28 @@ def texts(svg: str) -> str:
 def test_a_picture_shows_a_real_run(name: str, tmp_path: Path) -> None:
     shown = texts(take(SHOTS[name], tmp_path / "home"))
 
-    for text in WANTED[name]:
+    for text in EXPECTED[name]:
         assert text in shown
 
 
 @pytest.mark.parametrize("name", sorted(SHOTS))
 def test_the_documentation_has_the_picture(name: str) -> None:
-    assert WANTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
+    assert EXPECTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_the_recording_shows_a_bug_that_is_found_and_fixed(tmp_path: Path) -> None:
+    shown = texts(record(tmp_path / "home"))
+
+    for text in ("Find out why and fix it.", "FAILED (failures=1)", "Both tests pass.", "OK"):
+        assert text in shown
+
+
+def test_the_recording_shows_its_last_frame_without_animation() -> None:
+    svg = ElementTree.fromstring((IMAGES / "recording.svg").read_text(encoding="utf-8"))
+    frames = [group for group in svg if group.get("id", "").startswith("f")]
+    rows = {group.get("id"): "".join(group.itertext()) for group in svg[2]}
+    last = "".join(rows[use.attrib["href"][1:]] for use in frames[-1])
+
+    assert [frame.get("opacity") for frame in frames] == ["0"] * (len(frames) - 1) + ["1"]
+    assert "Both tests pass." in last

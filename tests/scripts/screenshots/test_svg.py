@@ -53,7 +53,7 @@ def test_a_background_is_a_box_and_inverse_swaps_the_colours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("value", "expected"),
     [
         (None, "#000000"),
         (("rgb", (10, 20, 30)), "#0a141e"),
@@ -64,5 +64,5 @@ def test_a_background_is_a_box_and_inverse_swaps_the_colours() -> None:
         (("palette", 255), "#eeeeee"),
     ],
 )
-def test_colours_are_those_of_a_terminal(wanted: Any, expected: str) -> None:
-    assert colour(wanted, "#000000") == expected
+def test_colours_are_those_of_a_terminal(value: Any, expected: str) -> None:
+    assert colour(value, "#000000") == expected

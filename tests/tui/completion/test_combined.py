@@ -26,7 +26,7 @@ async def test_the_first_that_has_an_answer_gives_and_applies_it() -> None:
         assert done == Completed(lines=(after,), row=0, col=len(after))
 
 
-async def test_nobody_may_know_anything() -> None:
+async def test_no_provider_may_have_suggestions() -> None:
     assert await COMBINED.get_suggestions(["hello"], 0, 5, force=False) is None
 
 

@@ -43,9 +43,9 @@ async def test_letters_find_commands() -> None:
     assert [item.value for item in found.items] == ["skill:review"]
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize("lines", [("/tmp/x",), ("hello", "/mo"), ("see /mo",), ("",), ("/zzz",)])
-async def test_what_is_no_command_has_no_suggestions(lines: tuple[str, ...]) -> None:
+async def test_text_that_is_not_a_command_has_no_suggestions(lines: tuple[str, ...]) -> None:
     assert await suggested(*lines) is None
 
 

@@ -13,7 +13,7 @@ FILES = ("src/", "src/main.py", "docs/my notes.md", "README.md")
 
 
 class Listed:
-    """Knows what was walked and what was read."""
+    """Records which paths were listed and which directories were read."""
 
     def __init__(self) -> None:
         self.queries: list[str] = []
@@ -47,7 +47,7 @@ async def test_letters_find_files_anywhere_below() -> None:
     assert (listed.queries, listed.folders) == (["main"], [])
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 async def test_a_directory_that_is_typed_is_not_suggested_again() -> None:
     found = await suggested(Listed(), "@src/")
 
@@ -55,7 +55,7 @@ async def test_a_directory_that_is_typed_is_not_suggested_again() -> None:
     assert [item.value for item in found.items] == ["@src/main.py"]
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 async def test_a_path_with_blanks_is_quoted() -> None:
     found = await suggested(Listed(), "@notes")
 
@@ -65,7 +65,7 @@ async def test_a_path_with_blanks_is_quoted() -> None:
     )
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 @pytest.mark.parametrize(
     ("line", "folder"),
     [("@../o", "/w/.."), ("@/etc/o", "/etc"), ("@~/o", "/h"), ("@a/../../o", "/w/a/../..")],
@@ -91,7 +91,7 @@ async def test_a_directory_shows_its_slash() -> None:
     assert found.items[0] == Suggestion(value="@src/", label="src/", description="")
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_typing_goes_on_while_a_large_project_is_searched() -> None:
     searched = asyncio.Event()
     typed_meanwhile = 0

@@ -28,7 +28,7 @@ async def values(project: Path, line: str) -> list[str]:
     return [item.value for item in found.items] if found else []
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize(
     ("line", "found"),
     [
@@ -58,11 +58,11 @@ async def test_an_absolute_path_is_one(project: Path) -> None:
     assert await values(project, f"{root}/no") == [f"{root}/notes.txt"]
 
 
-async def test_nothing_is_read_unasked(project: Path) -> None:
+async def test_no_directory_is_read_without_a_request(project: Path) -> None:
     assert await provider(project).get_suggestions(["s"], 0, 1, force=False) is None
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize(
     ("line", "col", "prefix", "value", "after", "cursor"),
     [

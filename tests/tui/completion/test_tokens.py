@@ -5,7 +5,7 @@ import pytest
 from pi.tui.completion.sources import Token, mention_before, path_before, written
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize(
     ("text", "token"),
     [
@@ -25,7 +25,7 @@ def test_a_mention_is_found_before_the_cursor(text: str, token: Token | None) ->
     assert mention_before(text) == token
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize(
     ("text", "token"),
     [
@@ -41,7 +41,7 @@ def test_a_path_is_found_before_the_cursor(text: str, token: Token) -> None:
     assert path_before(text) == token
 
 
-@pytest.mark.trap(199)
+@pytest.mark.behaviour("paths-complete")
 @pytest.mark.parametrize(
     ("path", "token", "text"),
     [

@@ -18,7 +18,7 @@ def test_colours_and_blanks_at_the_end_do_not_count() -> None:
     assert followed(["a", "b  "], range(1, 2), ["new", "\x1b[1ma\x1b[22m", "\x1b[3mb\x1b[23m"]) == 2
 
 
-def test_rows_that_say_the_same_are_told_apart_by_their_number() -> None:
+def test_equal_rows_are_distinguished_by_their_number() -> None:
     assert followed(["x", "y", "x", "z"], range(2, 3), ["new", "x", "y", "x", "z"]) == 3
 
 
@@ -26,10 +26,10 @@ def test_the_next_row_decides_when_the_first_is_gone() -> None:
     assert followed(["a", "old", "b"], range(1, 3), ["a", "1", "2", "3", "b"]) == 3
 
 
-def test_what_is_nowhere_any_more_leaves_the_reader_where_they_were() -> None:
+def test_the_view_stays_if_the_text_is_gone() -> None:
     assert followed(["a", "b"], range(1, 2), ["c", "d", "e"]) == 1
 
 
-def test_who_is_at_the_top_stays_there() -> None:
+def test_a_view_at_the_top_stays_there() -> None:
     assert followed(["a", "b"], range(2), ["new", "a", "b"]) == 0
     assert followed([], range(0), ["a"]) == 0

@@ -8,7 +8,7 @@ from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.scroll_view import Scrollbar, ScrollView
 from pi.tui.images import protocols
-from pi.tui.images.protocols import Cells
+from pi.tui.images.protocols import CellExtent
 from pi.tui.overlays import OverlayOptions
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import slice_columns
@@ -50,8 +50,8 @@ def test_the_alternate_screen_is_filled() -> None:
     assert program.terminal.history == []
 
 
-@pytest.mark.trap(164)
-def test_the_main_screen_comes_back_as_it_was() -> None:
+@pytest.mark.behaviour("exit-restores-the-terminal")
+def test_the_main_screen_is_restored_unchanged() -> None:
     program = Program()
 
     program.tui.stop()
@@ -61,7 +61,7 @@ def test_the_main_screen_comes_back_as_it_was() -> None:
     assert (program.terminal.mode(1000), program.terminal.mode(7)) == (False, True)
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_a_screen_that_was_not_entered_is_not_left() -> None:
     display = FullscreenDisplay(VirtualTerminal(20, 5).size)
 
@@ -92,10 +92,10 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
     assert program.terminal.screen[:2] == ["$ pi", "what was said"]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program = Program()
-    place = protocols.place(7, Cells(4, 2))
+    place = protocols.place(7, CellExtent(4, 2))
     program.history.rows = ["a", place, "", *numbered(9)]
     program.scroll.scroll_to(0)
     program.shown()
@@ -115,9 +115,9 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     assert protocols.take_off(7) not in "".join(program.terminal.output)
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
-    place = protocols.place(7, Cells(4, 3))
+    place = protocols.place(7, CellExtent(4, 3))
     scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
 
     assert scroll.render_in(10, 4) == ["a", place, "", ""]
@@ -164,7 +164,7 @@ ROWS = st.lists(st.lists(LETTERS, max_size=20).map("".join), max_size=8)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["hidden", "auto", "always"]))
-def test_the_screen_shows_what_the_components_say(
+def test_the_screen_shows_the_components_rows(
     frames: list[list[str]], scrollbar: Scrollbar
 ) -> None:
     program = Program()
@@ -209,11 +209,11 @@ def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
 
 
 def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
     class Clickable(Field):
-        def handle_mouse(self, event: MouseEvent) -> MouseAnswer:
-            return MouseAnswer(handled=True, focus=event.type == "click")
+        def handle_mouse(self, event: MouseEvent) -> MouseResult:
+            return MouseResult(handled=True, focus=event.type == "click")
 
     program = Program()
     other = Clickable()
@@ -225,7 +225,7 @@ def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
     assert (other.focused, program.editor.focused) == (True, False)
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_after_a_suspend_the_screen_is_painted_anew() -> None:
     program = Program()
     program.shown()

@@ -5,22 +5,22 @@ from pi.tui.containers import Container
 from pi.tui.fullscreen.display import MouseRouter, targets_at
 from pi.tui.fullscreen.scroll_view import ScrollView
 from pi.tui.input.reports import Action, MouseReport
-from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.mouse import MouseEvent, MouseResult
 from pi.tui.stacks import HStack, VStack
 from pi.tui.widgets.text import Box
 from tests.tui.parts import Rows
 
 
 class Button(Rows):
-    """Handles every event and remembers it."""
+    """Handles every event and records it."""
 
-    def __init__(self, *rows: str, answer: MouseAnswer | None = None) -> None:
+    def __init__(self, *rows: str, answer: MouseResult | None = None) -> None:
         super().__init__(*rows)
-        self.answer = answer or MouseAnswer(handled=True)
+        self.answer = answer or MouseResult(handled=True)
         self.events: list[tuple[str, int, int]] = []
         self.clicks: list[int] = []
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult:
         self.events.append((event.type, event.x, event.y))
         if event.type == "click":
             self.clicks.append(event.click_count)
@@ -81,8 +81,8 @@ def test_events_come_in_the_components_own_coordinates() -> None:
     assert button.events == [("press", 2, 1)]
 
 
-def test_what_one_does_not_handle_the_next_gets() -> None:
-    shy, outer = Button(answer=MouseAnswer()), Button(answer=MouseAnswer(handled=True, focus=True))
+def test_unhandled_events_go_to_the_next_component() -> None:
+    shy, outer = Button(answer=MouseResult()), Button(answer=MouseResult(handled=True, focus=True))
     router = MouseRouter()
 
     answer, component = router.route(report("press", 0, 0), [whole(shy), whole(outer)])
@@ -91,7 +91,7 @@ def test_what_one_does_not_handle_the_next_gets() -> None:
 
 
 def test_a_capture_holds_until_the_button_is_released() -> None:
-    owner, other = Button(answer=MouseAnswer(handled=True, capture=True)), Button()
+    owner, other = Button(answer=MouseResult(handled=True, capture=True)), Button()
     router = MouseRouter()
 
     router.route(report("press", 0, 0), [whole(owner)])

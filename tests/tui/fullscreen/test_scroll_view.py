@@ -4,7 +4,7 @@ from typing import Any
 
 from pi.base.records import replace
 from pi.tui.fullscreen.scroll_view import ScrollTheme, ScrollView
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
+from pi.tui.mouse import MouseEvent, MouseResult, MouseType
 from pi.tui.style import Style, inverse, painter
 from tests.tui.parts import Rows, numbered
 
@@ -74,7 +74,7 @@ def test_a_bar_shows_where_the_part_is() -> None:
 
 
 class Wrapped(Rows):
-    """Remembers at which widths it was drawn."""
+    """Records the widths at which it was drawn."""
 
     def __init__(self, *rows: str) -> None:
         super().__init__(*rows)
@@ -99,13 +99,13 @@ def test_the_wheel_scrolls_and_at_the_edge_goes_on_to_others() -> None:
     scroll = view()
     scroll.render_in(10, 5)
 
-    assert scroll.handle_mouse(mouse("wheel", delta=1)) == MouseAnswer(handled=True, render=True)
+    assert scroll.handle_mouse(mouse("wheel", delta=1)) == MouseResult(handled=True, render=True)
     assert scroll.render_in(10, 5) == numbered(5, first=3)
     scroll.scroll_to(0)
-    assert scroll.handle_mouse(mouse("wheel", delta=-1)) == MouseAnswer()
+    assert scroll.handle_mouse(mouse("wheel", delta=-1)) == MouseResult()
     contained = view(overscroll="contain")
     contained.render_in(10, 5)
-    assert contained.handle_mouse(mouse("wheel", delta=-1)) == MouseAnswer(handled=True)
+    assert contained.handle_mouse(mouse("wheel", delta=-1)) == MouseResult(handled=True)
 
 
 def test_dragging_marks_text_and_hands_it_over() -> None:
@@ -171,7 +171,7 @@ def test_a_place_on_the_first_row_is_scrolled_to_where_no_search_bar_is() -> Non
     assert scroll.render_in(10, 5)[2] == "\x1b[7mrow 20\x1b[27m"
 
 
-def test_nothing_stays_marked_when_the_text_is_broken_elsewhere() -> None:
+def test_the_selection_is_cleared_when_line_breaks_move() -> None:
     scroll = view()
     scroll.render_in(10, 5)
     scroll.handle_mouse(mouse("press", 4, 0))

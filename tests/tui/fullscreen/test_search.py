@@ -18,5 +18,5 @@ def test_capitals_matter_only_if_there_are_some() -> None:
     assert find_all(["Abc abc"], "Abc") == [Match(row=0, start=0, end=3)]
 
 
-def test_nothing_is_found_nowhere() -> None:
+def test_an_empty_search_has_no_matches() -> None:
     assert find_all(["a"], "") == []

@@ -4,26 +4,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.fullscreen.text_search import Selection, marked, selected_text, word_at
+from pi.tui.fullscreen.text_search import TextSelection, marked, selected_text, word_at
 from pi.tui.text.ansi import strip_sequences
 
 ROWS = ["first row  ", "\x1b[31m日本語\x1b[0m", "third"]
 
 
 def test_a_selection_reads_from_left_to_right_whatever_way_it_was_made() -> None:
-    forward = Selection(anchor=(0, 6), head=(2, 1))
-    backward = Selection(anchor=(2, 1), head=(0, 6))
+    forward = TextSelection(anchor=(0, 6), head=(2, 1))
+    backward = TextSelection(anchor=(2, 1), head=(0, 6))
 
     assert selected_text(ROWS, forward) == "row\n日本語\nth"
     assert selected_text(ROWS, backward) == selected_text(ROWS, forward)
 
 
 def test_a_selection_inside_one_row() -> None:
-    assert selected_text(ROWS, Selection(anchor=(0, 0), head=(0, 4))) == "first"
+    assert selected_text(ROWS, TextSelection(anchor=(0, 0), head=(0, 4))) == "first"
 
 
 def test_a_selection_beyond_the_end_holds_what_there_is() -> None:
-    assert selected_text(ROWS, Selection(anchor=(2, 2), head=(9, 9))) == "ird"
+    assert selected_text(ROWS, TextSelection(anchor=(2, 2), head=(9, 9))) == "ird"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Small pictures of every kind."""
+"""Small images of every format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PIL import Image
 
 
 def make_picture(kind: str = "PNG", width: int = 40, height: int = 20, **options: object) -> bytes:
-    """A picture with two colours, left and right."""
+    """Returns an image with two colours, left and right."""
     picture = Image.new("RGB", (width, height), "red")
     picture.paste("blue", (width // 2, 0, width, height))
     output = BytesIO()

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.images.graphics import ImageBudget
 
 
-def test_the_oldest_pictures_go_and_do_not_come_back() -> None:
+def test_the_oldest_images_are_removed_for_good() -> None:
     budget = ImageBudget(2)
 
     gone = [budget.admit(number) for number in (1, 2, 3)]

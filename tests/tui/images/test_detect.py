@@ -5,7 +5,7 @@ import pytest
 from pi.tui.terminal import Capabilities, has_placeholders
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 @pytest.mark.parametrize(
     ("capabilities", "env", "expected"),
     [

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from pi.tui.images import protocols
-from pi.tui.images.protocols import Cells
+from pi.tui.images.protocols import CellExtent
 from pi.tui.text.width import visible_width
 
 
@@ -24,23 +24,25 @@ def test_a_long_picture_is_sent_in_chunks_of_4096() -> None:
 
 
 def test_a_picture_is_placed_without_moving_the_cursor() -> None:
-    assert protocols.place(7, Cells(4, 2)) == "\x1b_Ga=p,q=2,C=1,i=7,p=1,c=4,r=2\x1b\\"
-    assert protocols.place_virtually(7, Cells(4, 2)) == "\x1b_Ga=p,U=1,q=2,i=7,p=1,c=4,r=2\x1b\\"
+    assert protocols.place(7, CellExtent(4, 2)) == "\x1b_Ga=p,q=2,C=1,i=7,p=1,c=4,r=2\x1b\\"
+    assert (
+        protocols.place_virtually(7, CellExtent(4, 2)) == "\x1b_Ga=p,U=1,q=2,i=7,p=1,c=4,r=2\x1b\\"
+    )
     assert protocols.delete(7) == "\x1b_Ga=d,d=I,i=7,q=2\x1b\\"
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
-    row = f"a{protocols.place(7, Cells(4, 2))}b"
+    row = f"a{protocols.place(7, CellExtent(4, 2))}b"
 
     assert [protocols.clipped(row, rows_left) for rows_left in (3, 2, 1)] == [row, row, "ab"]
     assert (protocols.placed([row, "c"]), protocols.placed(["ab"])) == ({7}, set())
     assert protocols.take_off(7) == "\x1b_Ga=d,d=i,i=7,p=1,q=2\x1b\\"
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_placeholders_are_text_as_wide_as_the_picture() -> None:
-    rows = protocols.placeholders(0x010203, Cells(3, 2))
+    rows = protocols.placeholders(0x010203, CellExtent(3, 2))
 
     assert rows == [
         "\x1b[38;2;1;2;3m\U0010eeee\u0305\u0305\U0010eeee\U0010eeee\x1b[39m",
@@ -50,8 +52,8 @@ def test_placeholders_are_text_as_wide_as_the_picture() -> None:
 
 
 def test_the_marks_for_rows_all_stand_above_a_character() -> None:
-    rows = protocols.placeholders(1, Cells(1, protocols.MOST_ROWS))
+    rows = protocols.placeholders(1, CellExtent(1, protocols.MAX_ROWS))
     marks = [row.split("\U0010eeee")[1][0] for row in rows]
 
-    assert len(set(marks)) == protocols.MOST_ROWS
+    assert len(set(marks)) == protocols.MAX_ROWS
     assert {unicodedata.combining(mark) for mark in marks} == {230}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.images.protocols import Cells, Size, fit, media_type, picture_size
+from pi.tui.images.protocols import CellExtent, PixelSize, fit, media_type, picture_size
 from tests.tui.images.pictures import make_picture
 
 
@@ -20,24 +20,24 @@ from tests.tui.images.pictures import make_picture
     ],
 )
 def test_the_size_and_kind_are_read_from_the_bytes(data: bytes, mime: str) -> None:
-    assert (picture_size(data), media_type(data)) == (Size(300, 7), mime)
+    assert (picture_size(data), media_type(data)) == (PixelSize(300, 7), mime)
 
 
 def test_the_size_of_an_extended_webp_is_read() -> None:
     header = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x2b\x01\0\x06\0\0"
 
-    assert picture_size(header) == Size(300, 7)
+    assert picture_size(header) == PixelSize(300, 7)
 
 
 @given(st.sampled_from(["PNG", "JPEG", "GIF", "WEBP"]), st.integers(0, 60))
 def test_a_cut_file_never_raises(kind: str, length: int) -> None:
     size = picture_size(make_picture(kind)[:length])
 
-    assert size in (None, Size(40, 20))
+    assert size in (None, PixelSize(40, 20))
 
 
 @given(st.binary(max_size=40))
-def test_anything_can_be_asked_for_its_size(data: bytes) -> None:
+def test_reading_the_size_never_raises(data: bytes) -> None:
     size = picture_size(data)
 
     assert size is None or min(size) > 0
@@ -46,13 +46,15 @@ def test_anything_can_be_asked_for_its_size(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("size", "cells"),
     [
-        (Size(90, 90), Cells(10, 5)),
-        (Size(91, 91), Cells(11, 6)),
-        (Size(1, 1), Cells(1, 1)),
-        (Size(1800, 180), Cells(60, 3)),
-        (Size(180, 1800), Cells(5, 24)),
-        (Size(10_000, 1), Cells(60, 1)),
+        (PixelSize(90, 90), CellExtent(10, 5)),
+        (PixelSize(91, 91), CellExtent(11, 6)),
+        (PixelSize(1, 1), CellExtent(1, 1)),
+        (PixelSize(1800, 180), CellExtent(60, 3)),
+        (PixelSize(180, 1800), CellExtent(5, 24)),
+        (PixelSize(10_000, 1), CellExtent(60, 1)),
     ],
 )
-def test_a_picture_keeps_its_proportions_and_never_grows(size: Size, cells: Cells) -> None:
-    assert fit(size, Size(9, 18), Cells(60, 24)) == cells
+def test_a_picture_keeps_its_proportions_and_never_grows(
+    size: PixelSize, cells: CellExtent
+) -> None:
+    assert fit(size, PixelSize(9, 18), CellExtent(60, 24)) == cells

@@ -11,7 +11,7 @@ from pi.tui.input.decoder import Decoder, InputEvent, Paste
 from pi.tui.input.reports import (
     Colour,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
     MouseReport,
@@ -23,7 +23,7 @@ LATER = 100.0
 
 
 def decoded(*chunks: bytes, decoder: Decoder | None = None) -> list[InputEvent]:
-    """What the chunks become when they arrive at once and then nothing more does."""
+    """Returns the events of chunks that arrive at once, followed by nothing."""
     decoder = decoder or Decoder()
     events = [event for chunk in chunks for event in decoder.feed(chunk, 0.0)]
     return events + decoder.expire(LATER)
@@ -33,7 +33,7 @@ def byte_by_byte(data: bytes) -> list[bytes]:
     return [data[at : at + 1] for at in range(len(data))]
 
 
-@pytest.mark.trap(183)
+@pytest.mark.behaviour("many-keys-in-one-read")
 def test_several_keys_in_one_read_are_all_there() -> None:
     assert decoded(b"ab\x1b[A\x7f\x03\r\x1bbc") == [
         *("a", "b", "\x1b[A", "\x7f", "\x03", "\r", "\x1bb", "c")
@@ -46,11 +46,11 @@ def test_characters_of_several_bytes_survive_any_cut() -> None:
     assert decoded(*byte_by_byte(text.encode())) == list(text)
 
 
-def test_bytes_that_are_no_text_become_one_sign_each() -> None:
+def test_invalid_bytes_become_one_replacement_character_each() -> None:
     assert decoded(b"a\xe9b") == ["a", "\ufffd", "b"]
 
 
-@pytest.mark.trap(189)
+@pytest.mark.behaviour("lone-escape-is-quick")
 def test_a_lone_escape_waits_ten_milliseconds() -> None:
     decoder = Decoder()
 
@@ -61,7 +61,7 @@ def test_a_lone_escape_waits_ten_milliseconds() -> None:
     assert decoder.deadline is None
 
 
-@pytest.mark.trap(189)
+@pytest.mark.behaviour("lone-escape-is-quick")
 @pytest.mark.parametrize(
     ("first", "second", "events"),
     [
@@ -91,15 +91,15 @@ def test_an_introducer_alone_is_a_key_with_alt_after_fifty_milliseconds() -> Non
     assert decoded(b"\x1b\x1bO") == ["\x1b", "\x1bO"]
 
 
-@pytest.mark.trap(190)
+@pytest.mark.behaviour("replies-are-never-typed")
 def test_no_reply_becomes_text_whole_or_split() -> None:
     for data, reply in REPLIES:
         assert decoded(b"a" + data.encode() + b"b") == ["a", reply, "b"]
         assert decoded(*byte_by_byte(data.encode())) == [reply]
 
 
-@pytest.mark.trap(190)
-def test_a_report_with_a_pause_in_the_middle_is_still_no_text() -> None:
+@pytest.mark.behaviour("replies-are-never-typed")
+def test_a_report_with_a_pause_is_not_text() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b[<0;1", 0.0) == []
@@ -107,8 +107,8 @@ def test_a_report_with_a_pause_in_the_middle_is_still_no_text() -> None:
     assert decoder.feed(b"2;7M", 0.3) == [MouseReport(action="press", button="left", x=11, y=6)]
 
 
-@pytest.mark.trap(190)
-def test_a_report_whose_escape_came_too_early_is_still_no_text() -> None:
+@pytest.mark.behaviour("replies-are-never-typed")
+def test_a_report_with_an_early_escape_is_not_text() -> None:
     decoder = Decoder()
     decoder.feed(b"\x1b", 0.0)
 
@@ -117,7 +117,7 @@ def test_a_report_whose_escape_came_too_early_is_still_no_text() -> None:
     assert decoder.feed(b"[?62c", 0.04) == list("[?62c")
 
 
-@pytest.mark.trap(190)
+@pytest.mark.behaviour("replies-are-never-typed")
 @pytest.mark.parametrize(
     ("data", "events"),
     [
@@ -142,7 +142,7 @@ def test_a_broken_sequence_vanishes_and_the_key_behind_it_does_not(
 def test_keys_mouse_focus_and_replies_come_in_their_order() -> None:
     assert decoded(b"x\x1b[I\x1b[<35;2;2M\x1b[?2026;1$y\x1b[97;5uy") == [
         "x",
-        Focus(gained=True),
+        FocusReport(gained=True),
         MouseReport(action="move", button="none", x=1, y=1),
         ModeReport(mode=2026, state=1),
         "\x1b[97;5u",
@@ -157,12 +157,12 @@ def test_a_paste_is_one_event_and_comes_to_a_component_in_brackets() -> None:
     assert Paste(text="x").data == "\x1b[200~x\x1b[201~"
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_enter_right_behind_a_paste_is_a_key() -> None:
     assert decoded(b"\x1b[200~one\ntwo\x1b[201~\r") == [Paste(text="one\ntwo"), "\r"]
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_a_paste_whose_end_is_lost_arrives_after_a_second_and_keys_work_again() -> None:
     decoder = Decoder()
 
@@ -172,7 +172,7 @@ def test_a_paste_whose_end_is_lost_arrives_after_a_second_and_keys_work_again() 
     assert decoder.feed(b"a\r", 3.0) == ["a", "\r"]
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_a_huge_paste_costs_its_length() -> None:
     decoder = Decoder()
     chunk = b"0123456789abcde\n" * 256
@@ -188,7 +188,7 @@ def test_a_huge_paste_costs_its_length() -> None:
     assert time.process_time() - started < 2.0
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_several_lines_in_one_read_are_a_paste_without_brackets() -> None:
     lines = b"first\rsecond\r\tthird\r"
     long_pair = b"x" * 50 + b"\r" + b"y" * 50
@@ -198,23 +198,23 @@ def test_several_lines_in_one_read_are_a_paste_without_brackets() -> None:
     assert decoded(lines, decoder=Decoder(bursts=False)) == list(lines.decode())
 
 
-@pytest.mark.trap(183)
+@pytest.mark.behaviour("many-keys-in-one-read")
 @pytest.mark.parametrize(
     "data", [b"yes\rno\r", b"\r\r\r", b"a\r\x1b[Ab\rc\r", b"abc\n", b"\x03\ra\rb"]
 )
-def test_quick_typing_is_no_paste(data: bytes) -> None:
+def test_quick_typing_is_not_a_paste(data: bytes) -> None:
     assert "".join(event for event in decoded(data) if isinstance(event, str)) == data.decode()
 
 
-@pytest.mark.trap(192)
+@pytest.mark.behaviour("pasted-text-is-literal")
 def test_control_keys_that_tmux_encoded_inside_a_paste_are_characters_again() -> None:
     events = decoded(b"\x1b[200~a\x1b[106;5ub\x1b[27;5;105~c\x1b[31md\x1b[201~")
 
     assert events == [Paste(text="a\nb\tc\x1b[31md")]
 
 
-@pytest.mark.trap(188)
-def test_backspace_by_its_other_byte_is_what_the_terminal_says() -> None:
+@pytest.mark.behaviour("control-letters-are-not-named-keys")
+def test_the_meaning_of_byte_8_depends_on_the_terminal() -> None:
     assert decoded(b"\x08") == ["\x08"]
     assert decoded(b"a\x08", decoder=Decoder(ctrl_backspace=True)) == ["a", "\x1b[127;5u"]
 

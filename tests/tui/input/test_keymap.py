@@ -29,7 +29,7 @@ def test_a_binding_replaces_the_defaults_and_an_empty_one_unbinds() -> None:
     assert keymap.actions(CTRL_X) == ("app.models.clearAll",)
 
 
-@pytest.mark.trap(203)
+@pytest.mark.behaviour("user-bindings-win")
 def test_a_user_binding_shadows_the_key_wherever_both_listen() -> None:
     keymap = Keymap({"app.tools.expand": ("ctrl+k",), "tui.editor.undo": ("ctrl+p",)})
 
@@ -38,7 +38,7 @@ def test_a_user_binding_shadows_the_key_wherever_both_listen() -> None:
     assert keymap.keys("tui.editor.deleteToLineEnd") == ()
 
 
-@pytest.mark.trap(203)
+@pytest.mark.behaviour("user-bindings-win")
 def test_a_user_binding_evicts_no_other_default() -> None:
     keymap = Keymap({"app.tools.expand": ("ctrl+w",), "tui.select.up": ("up", "ctrl+p")})
 
@@ -47,7 +47,7 @@ def test_a_user_binding_evicts_no_other_default() -> None:
     assert keymap.keys("app.tree.filter.cycleForward") == ("ctrl+o",)
 
 
-@pytest.mark.trap(203)
+@pytest.mark.behaviour("user-bindings-win")
 def test_places_that_never_meet_keep_their_keys() -> None:
     keymap = Keymap({"app.tree.editLabel": ("ctrl+p",)})
 
@@ -59,8 +59,8 @@ def test_places_that_never_meet_keep_their_keys() -> None:
     )
 
 
-@pytest.mark.trap(203)
-def test_a_reload_applies_to_everyone_who_has_the_keymap() -> None:
+@pytest.mark.behaviour("user-bindings-win")
+def test_a_reload_applies_to_all_users_of_the_keymap() -> None:
     keymap = Keymap({"app.tools.expand": ("f2",)})
 
     keymap.load({})
@@ -78,7 +78,7 @@ def test_one_key_for_two_actions_of_the_user_is_a_conflict() -> None:
     assert keymap.actions("\x1bOQ") == ("app.tools.expand", "app.message.copy")
 
 
-def test_one_key_in_two_places_is_no_conflict() -> None:
+def test_one_key_in_two_places_is_not_a_conflict() -> None:
     keymap = Keymap({"app.tree.editLabel": ("f2",), "app.session.rename": ("f2",)})
 
     assert keymap.conflicts == ()
@@ -92,7 +92,7 @@ def test_unknown_actions_and_keys_are_ignored() -> None:
     assert keymap.actions(CTRL_K) == ("tui.editor.deleteToLineEnd",)
 
 
-@pytest.mark.trap(185)
+@pytest.mark.behaviour("shortcuts-on-other-layouts")
 def test_a_shortcut_works_on_a_cyrillic_layout() -> None:
     assert Keymap().matches("\x1b[1083::107;5u", "tui.editor.deleteToLineEnd")
 

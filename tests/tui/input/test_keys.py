@@ -52,7 +52,7 @@ def test_a_key_matches_in_whatever_encoding_and_order_of_modifiers() -> None:
     assert matches_key("\x1b[99;9u", Key.super("c"))
 
 
-@pytest.mark.trap(188)
+@pytest.mark.behaviour("control-letters-are-not-named-keys")
 @pytest.mark.parametrize(
     ("data", "key", "never"),
     [
@@ -70,8 +70,8 @@ def test_a_control_letter_does_not_fire_on_the_key_that_shares_its_byte(
     assert (matches_key(data, key), matches_key(data, never)) == (True, False)
 
 
-@pytest.mark.trap(188)
-def test_control_letters_fire_where_the_terminal_tells_them_apart() -> None:
+@pytest.mark.behaviour("control-letters-are-not-named-keys")
+def test_control_letters_fire_where_the_terminal_distinguishes_them() -> None:
     found = [parse_key(f"\x1b[{ord(letter)};5u") for letter in "mihj["]
 
     assert found == ["ctrl+m", "ctrl+i", "ctrl+h", "ctrl+j", "ctrl+["]
@@ -81,7 +81,7 @@ def test_one_byte_may_have_several_names() -> None:
     assert key_names("\x1f") == ("ctrl+-", "ctrl+_", "ctrl+/", "ctrl+7")
 
 
-@pytest.mark.trap(192)
+@pytest.mark.behaviour("pasted-text-is-literal")
 def test_only_a_key_is_let_go_or_held_never_a_text_that_looks_like_it() -> None:
     assert is_key_release("\x1b[97;1:3u")
     assert is_key_release("\x1b[1;5:3A")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.key_codes import CTRL, SHIFT, Stroke, control_character, parse_kitty
+from pi.tui.input.key_codes import CTRL, SHIFT, KeyStroke, control_character, parse_kitty
 from pi.tui.input.keys import key_names, parse_key, printable_text
 
 
@@ -33,7 +33,7 @@ def test_kitty_sequences_name_their_keys(data: str, name: str) -> None:
     assert parse_key(data) == name
 
 
-@pytest.mark.trap(187)
+@pytest.mark.behaviour("key-formats-decode")
 @pytest.mark.parametrize(
     ("data", "name", "text"),
     [
@@ -55,7 +55,7 @@ def test_modify_other_keys_decodes_in_both_formats_of_tmux(data: str, name: str,
     assert (parse_key(data), printable_text(data)) == (name, text)
 
 
-@pytest.mark.trap(184)
+@pytest.mark.behaviour("odd-key-events-type-nothing")
 @pytest.mark.parametrize(
     ("data", "name", "text"),
     [
@@ -69,8 +69,8 @@ def test_modify_other_keys_decodes_in_both_formats_of_tmux(data: str, name: str,
         ("\x1b[57376u", None, ""),  # F13
         ("\x1b[57428u", None, ""),  # a media key
         ("\x1b[58000u", None, ""),
-        ("\x1b[97;1:3u", "a", ""),  # let go: types nothing
-        ("\uf700", "\uf700", ""),  # macOS' Up as a private character
+        ("\x1b[97;1:3u", "a", ""),  # a release types nothing
+        ("\uf700", "\uf700", ""),  # Up as a private-use character on macOS
     ],
 )
 def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
@@ -79,14 +79,14 @@ def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
     assert (parse_key(data), printable_text(data)) == (name, text)
 
 
-@pytest.mark.trap(185)
+@pytest.mark.behaviour("shortcuts-on-other-layouts")
 @pytest.mark.parametrize(
     ("data", "names"),
     [
-        ("\x1b[1089::99;5u", ("ctrl+с", "ctrl+c")),  # Cyrillic es, where Latin c is
-        ("\x1b[233::50;5u", ("ctrl+é", "ctrl+2")),  # AZERTY's é has no name to bind
-        ("\x1b[106::99;5u", ("ctrl+j",)),  # Dvorak's j, where QWERTY has c
-        ("\x1b[97::113;5u", ("ctrl+a",)),  # AZERTY's a, where QWERTY has q
+        ("\x1b[1089::99;5u", ("ctrl+с", "ctrl+c")),  # Cyrillic es, on the key of Latin c
+        ("\x1b[233::50;5u", ("ctrl+é", "ctrl+2")),  # AZERTY's é has no bindable name
+        ("\x1b[106::99;5u", ("ctrl+j",)),  # Dvorak's j, on the key of QWERTY's c
+        ("\x1b[97::113;5u", ("ctrl+a",)),  # AZERTY's a, on the key of QWERTY's q
     ],
 )
 def test_a_key_counts_by_place_only_where_it_types_no_latin_letter(
@@ -104,11 +104,11 @@ def test_associated_text_is_what_is_typed() -> None:
 
 
 def test_the_alternate_key_is_typed_with_shift() -> None:
-    assert parse_kitty("\x1b[223:7838;2u") == Stroke("ß", SHIFT, text="ẞ")
+    assert parse_kitty("\x1b[223:7838;2u") == KeyStroke("ß", SHIFT, text="ẞ")
 
 
 @pytest.mark.parametrize("data", ["\x1b[u", "\x1b[9999999u", "\x1b[55296u", "\x1b[7;1A", "x"])
-def test_what_is_no_key_has_no_stroke(data: str) -> None:
+def test_a_sequence_that_is_not_a_key_has_no_stroke(data: str) -> None:
     assert parse_kitty(data) is None
 
 
@@ -121,4 +121,4 @@ def test_a_control_character_is_found_behind_its_key(data: str, character: str) 
 
 
 def test_ctrl_reading_keeps_the_layout_and_the_place() -> None:
-    assert parse_kitty("\x1b[1089::99;5u") == Stroke("с", CTRL, also=(("c", CTRL),))
+    assert parse_kitty("\x1b[1089::99;5u") == KeyStroke("с", CTRL, also=(("c", CTRL),))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.key_codes import ALT, CTRL, Stroke, parse_legacy
+from pi.tui.input.key_codes import ALT, CTRL, KeyStroke, parse_legacy
 from pi.tui.input.keys import parse_key
 
 
@@ -72,15 +72,15 @@ def test_old_encodings_name_their_keys(data: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("data", ["\x1b[99~", "\x1b[5A", "\x1bOz", "\x1b[[Z", "\x9b", "ab"])
-def test_what_is_no_key_has_no_stroke(data: str) -> None:
+def test_a_sequence_that_is_not_a_key_has_no_stroke(data: str) -> None:
     assert parse_legacy(data) is None
 
 
 def test_the_keypad_types_its_digits() -> None:
-    assert parse_legacy("\x1bOs") == Stroke("3", text="3")
+    assert parse_legacy("\x1bOs") == KeyStroke("3", text="3")
 
 
 def test_a_byte_of_several_keys_has_all_their_readings_also_with_alt() -> None:
-    assert parse_legacy("\x1b\x1f") == Stroke(
+    assert parse_legacy("\x1b\x1f") == KeyStroke(
         "-", CTRL | ALT, also=(("_", CTRL | ALT), ("/", CTRL | ALT), ("7", CTRL | ALT))
     )

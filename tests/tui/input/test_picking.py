@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.keys import pick_key
+from pi.tui.input.keys import find_key
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from pi.tui.input.keys import pick_key
 def test_a_key_is_found_in_every_form_and_nothing_else_is_lost(
     data: bytes, rest: bytes, presses: int
 ) -> None:
-    assert pick_key(data, "ctrl+c") == (rest, presses)
+    assert find_key(data, "ctrl+c") == (rest, presses)

@@ -8,7 +8,7 @@ from pi.tui.input.reports import (
     ColourScheme,
     CursorPosition,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
     OtherReply,
@@ -39,8 +39,8 @@ REPLIES: list[tuple[str, Reply]] = [
     ("\x1b]11;#ffff\x07", OtherReply(data="\x1b]11;#ffff\x07")),
     ("\x1b[?997;1n", ColourScheme(scheme="dark")),
     ("\x1b[?997;2n", ColourScheme(scheme="light")),
-    ("\x1b[I", Focus(gained=True)),
-    ("\x1b[O", Focus(gained=False)),
+    ("\x1b[I", FocusReport(gained=True)),
+    ("\x1b[O", FocusReport(gained=False)),
     ("\x1b[>0;276;0c", OtherReply(data="\x1b[>0;276;0c")),
     ("\x1bP>|XTerm(390)\x1b\\", OtherReply(data="\x1bP>|XTerm(390)\x1b\\")),
     ("\x1b_Gi=1;OK\x1b\\", OtherReply(data="\x1b_Gi=1;OK\x1b\\")),
@@ -60,5 +60,5 @@ def test_replies_are_understood(data: str, reply: Reply) -> None:
 @pytest.mark.parametrize(
     "data", ["\x1b[A", "\x1b[1;2R", "\x1b[97;5u", "\x1b[3~", "\x1b[3$", "\x1bOP", "\x1b[27;5;9~"]
 )
-def test_keys_are_no_replies(data: str) -> None:
+def test_keys_are_not_replies(data: str) -> None:
     assert parse_reply(data) is None

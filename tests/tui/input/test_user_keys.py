@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pi.tui.input.actions import ACTIONS
-from pi.tui.input.keymap import LEGACY, UserKeys, migrated, read_user_keys
+from pi.tui.input.keymap import LEGACY, KeyBindings, migrated, read_user_keys
 
 
 def test_a_value_is_a_key_or_a_list_of_keys() -> None:
     document = {"app.clear": "ctrl+c", "app.exit": ["ctrl+d", "f10"], "app.suspend": [], "x.y": "a"}
 
-    assert read_user_keys(document) == UserKeys(
+    assert read_user_keys(document) == KeyBindings(
         bindings={
             "app.clear": ("ctrl+c",),
             "app.exit": ("ctrl+d", "f10"),
@@ -17,10 +17,10 @@ def test_a_value_is_a_key_or_a_list_of_keys() -> None:
     )
 
 
-def test_what_is_wrong_is_said_and_the_rest_counts() -> None:
+def test_invalid_bindings_are_reported_and_the_rest_is_used() -> None:
     document = {"app.clear": "ctrl+nope", "app.exit": 7, "app.suspend": ["ctrl+q", "cmd+q"]}
 
-    assert read_user_keys(document) == UserKeys(
+    assert read_user_keys(document) == KeyBindings(
         bindings={"app.suspend": ("ctrl+q",)},
         problems=(
             'keybindings.json: "app.clear" names the key "ctrl+nope", which does not exist; '
@@ -33,8 +33,8 @@ def test_what_is_wrong_is_said_and_the_rest_counts() -> None:
 
 
 def test_a_file_must_hold_an_object() -> None:
-    assert read_user_keys([]) == UserKeys(
-        bindings={}, problems=("keybindings.json must hold an object.",)
+    assert read_user_keys([]) == KeyBindings(
+        bindings={}, problems=("keybindings.json must contain an object.",)
     )
 
 
@@ -53,5 +53,5 @@ def test_the_new_name_wins_over_the_old_one() -> None:
     assert migrated({"app.clear": "f1", "clear": "f2"}) == {"app.clear": "f1"}
 
 
-def test_every_old_name_leads_to_an_action() -> None:
+def test_every_old_name_maps_to_an_action() -> None:
     assert set(LEGACY.values()) <= {action.id for action in ACTIONS}

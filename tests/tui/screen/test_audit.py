@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.screen.history import first_row_to_commit_again
+from pi.tui.screen.history import first_shifted_row
 from tests.tui.parts import numbered
 
 HISTORY = numbered(40)
@@ -10,15 +10,15 @@ FRAME = [*HISTORY, "below"]
 
 
 def audited(frame: list[str], history: list[str] = HISTORY) -> int | None:
-    return first_row_to_commit_again(history, FRAME, frame, settled=len(FRAME))
+    return first_shifted_row(history, FRAME, frame, settled=len(FRAME))
 
 
-def test_history_that_stands_is_left_alone() -> None:
+def test_unchanged_history_is_not_rewritten() -> None:
     assert audited(list(FRAME)) is None
     assert audited(["anything"], []) is None
 
 
-def test_a_change_of_style_is_no_change() -> None:
+def test_a_change_of_style_is_ignored() -> None:
     assert audited([f"\x1b[31m{row}\x1b[0m" for row in FRAME]) is None
 
 
@@ -29,7 +29,7 @@ def test_a_row_that_is_edited_in_place_stays_as_it_was_in_history() -> None:
     assert audited(frame) is None
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_rows_that_are_inserted_or_removed_are_noticed() -> None:
     assert audited([*FRAME[:10], "new", *FRAME[10:]]) == 10
     assert audited([*FRAME[:10], *FRAME[11:], "more", "rows"]) == 10
@@ -49,16 +49,16 @@ def test_another_content_that_is_shorter_is_noticed() -> None:
     assert audited([*FRAME[:3], "new"]) == 3
 
 
-def test_blank_rows_say_nothing() -> None:
+def test_blank_rows_are_ignored() -> None:
     history = ["first", *[""] * 30]
 
-    assert first_row_to_commit_again(history, history, [*history, "x"], settled=31) is None
+    assert first_shifted_row(history, history, [*history, "x"], settled=31) is None
 
 
 def test_every_change_counts_of_rows_that_were_history_before_they_were_final() -> None:
     grown = [*FRAME[: len(HISTORY) - 1], HISTORY[-1] + " and more", *FRAME[len(HISTORY) :]]
 
     assert audited(grown) is None
-    assert first_row_to_commit_again(HISTORY, FRAME, grown, settled=5) == len(HISTORY) - 1
-    assert first_row_to_commit_again(HISTORY, FRAME, FRAME, settled=5) is None
-    assert first_row_to_commit_again(HISTORY, FRAME, ["new", *grown], settled=5) == 0
+    assert first_shifted_row(HISTORY, FRAME, grown, settled=5) == len(HISTORY) - 1
+    assert first_shifted_row(HISTORY, FRAME, FRAME, settled=5) is None
+    assert first_shifted_row(HISTORY, FRAME, ["new", *grown], settled=5) == 0

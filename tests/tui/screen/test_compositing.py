@@ -23,7 +23,7 @@ def test_rows_are_added_as_far_as_a_layer_reaches() -> None:
     assert plain(composite(["a"], [Layer(2, 1, 2, ["xy"])], width=5)) == ["a", "", " xy"]
 
 
-@pytest.mark.trap(160)
+@pytest.mark.behaviour("overlay-on-a-wide-cell")
 def test_a_layer_that_begins_inside_a_wide_cell_keeps_its_border() -> None:
     rows = composite(["日本語日本"], [Layer(0, 1, 4, ["|ab|"])], width=10)
 

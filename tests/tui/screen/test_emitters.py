@@ -6,21 +6,27 @@ from functools import partial
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.protocols import Cells, place
-from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
+from pi.tui.images.protocols import CellExtent, place
+from pi.tui.screen.emitters import (
+    RowWriter,
+    boundary_rewrite,
+    full_paint,
+    scroll_append,
+    window_diff,
+)
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
 from tests.tui.stress.tmux_model import TmuxModel
 
 append_three = partial(scroll_append, leaving=3)
-Emitter = Callable[[Pen, Sequence[str]], None]
+Emitter = Callable[[RowWriter, Sequence[str]], None]
 PRINTER = RowPrinter(20, strict=True)
 
 
 def emitted(emit: Emitter, painted: list[str], rows: list[str], *, row: int = 0) -> str:
-    pen = Pen(PRINTER, painted, row)
-    emit(pen, rows)
-    return pen.text()
+    writer = RowWriter(PRINTER, painted, row)
+    emit(writer, rows)
+    return writer.text()
 
 
 def test_a_diff_writes_only_rows_that_changed() -> None:
@@ -33,12 +39,12 @@ def test_a_diff_of_the_same_rows_writes_nothing() -> None:
     assert emitted(window_diff, ["a", "b"], ["a", "b"]) == ""
 
 
-@pytest.mark.trap(155)
+@pytest.mark.behaviour("shrinking-leaves-no-rows")
 def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
     assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
 
 
-@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
 @pytest.mark.parametrize("above", [0, 2, 4])
 def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int) -> None:
     terminal = VirtualTerminal(20, 5)
@@ -50,7 +56,7 @@ def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int
     assert [row for row in terminal.tape if row] == [*shell, *numbered(8)]
 
 
-@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
 def test_updates_erase_no_history_and_jump_nowhere(emit: Emitter) -> None:
     written = emitted(emit, numbered(5), numbered(9, first=3), row=4)
 
@@ -66,11 +72,11 @@ def test_a_full_paint_begins_with_nothing() -> None:
     assert terminal.tape == numbered(8)
 
 
-def test_a_rewrite_does_not_trust_what_stands_there() -> None:
+def test_a_rewrite_does_not_depend_on_the_old_rows() -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write("garbage 1\r\ngarbage 2\r\ngarbage 3\x1b[3A\r")
 
-    terminal.write(emitted(seam_rewrite, ["a", "b"], ["a", "b"]))
+    terminal.write(emitted(boundary_rewrite, ["a", "b"], ["a", "b"]))
 
     assert terminal.screen == ["a", "b", "", "", ""]
 
@@ -99,14 +105,14 @@ def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
 
 
 def test_pictures_are_not_moved_along() -> None:
-    picture = place(1, Cells(1, 1))
+    picture = place(1, CellExtent(1, 1))
 
     written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
 
     assert written.count(picture) == 1
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 def test_in_a_pane_that_has_lost_its_last_rows_every_row_finds_its_place() -> None:
     pane = TmuxModel(20, 6)
     pane.write(emitted(window_diff, [""], [*numbered(3), "editor", "border", "footer"]))

@@ -3,18 +3,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.reflow import Letters, Place, index_behind, letters, tail
+from pi.tui.screen.reflow import Place, UnwrappedText, index_after, letters, tail
 
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 
 
 def test_only_letters_and_digits_count() -> None:
     assert letters("\x1b[31m│ a-1 日\u0301 🙂 │\x1b[0m") == "a1日"
-    assert Letters(ROWS).text == "onetwothree"
+    assert UnwrappedText(ROWS).text == "onetwothree"
 
 
 def test_a_place_is_known_by_letters_and_the_blank_rows_behind_them() -> None:
-    rows = Letters(ROWS)
+    rows = UnwrappedText(ROWS)
 
     assert [rows.place(row) for row in range(6)] == [
         Place(0),
@@ -27,20 +27,20 @@ def test_a_place_is_known_by_letters_and_the_blank_rows_behind_them() -> None:
 
 
 def test_a_place_may_be_in_the_middle_of_a_row() -> None:
-    assert Letters(ROWS).row(Place(4)) == (3, 1)
-    assert Letters(ROWS).row_end(4) == 6
-    assert Letters(ROWS).row_end(99) == 11
+    assert UnwrappedText(ROWS).row(Place(4)) == (3, 1)
+    assert UnwrappedText(ROWS).row_end(4) == 6
+    assert UnwrappedText(ROWS).row_end(99) == 11
 
 
 def test_no_more_blank_rows_are_passed_than_there_are() -> None:
-    rows = Letters(ROWS)
+    rows = UnwrappedText(ROWS)
 
     assert [rows.row(Place(3, blanks)) for blanks in range(4)] == [(1, 0), (2, 0), (3, 0), (3, 0)]
     assert rows.row(Place(11, 5)) == (5, 0)
 
 
 def test_the_nearest_of_places_that_look_alike_is_found() -> None:
-    rows = Letters(["twelve letters"] * 3)
+    rows = UnwrappedText(["twelve letters"] * 3)
 
     assert [rows.find("", "twelveletters", near=near) for near in (0, 15, 99)] == [0, 13, 26]
     assert rows.find("twelve", "lettersx", near=0) is None
@@ -48,7 +48,7 @@ def test_the_nearest_of_places_that_look_alike_is_found() -> None:
 
 
 def test_the_order_of_letters_may_not_matter() -> None:
-    said = Letters(["onetwo", "two", "one", "onetwp"])
+    said = UnwrappedText(["onetwo", "two", "one", "onetwp"])
 
     assert said.weight(0, 6) == said.weight(6, 12) != said.weight(12, 18)
 
@@ -58,14 +58,14 @@ def test_what_follows_the_last_letter_is_its_tail() -> None:
 
 
 def test_a_text_goes_on_behind_its_letters_and_what_was_said_with_them() -> None:
-    assert index_behind("one, (two", 3) == 3
-    assert index_behind("one, (two", 3, tail=",") == 5
-    assert index_behind("one", 9) == 3
+    assert index_after("one, (two", 3) == 3
+    assert index_after("one, (two", 3, tail=",") == 5
+    assert index_after("one", 9) == 3
 
 
 @given(st.lists(st.text("ab ─"), max_size=8), st.integers(0, 8))
 def test_the_row_of_the_place_before_a_row_is_that_row(rows: list[str], row: int) -> None:
     row = min(row, len(rows))
-    found = Letters(rows)
+    found = UnwrappedText(rows)
 
     assert found.row(found.place(row)) == (row, 0)

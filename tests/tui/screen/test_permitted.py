@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pi.tui.images.graphics import Graphics, picture
-from pi.tui.images.protocols import Cells, place
+from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.rows import permitted
 from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
@@ -24,7 +24,7 @@ PIECES = ("\x1b", "[", "]8;;", "\x1b]8;;", "http://", "\x07", "\\", "31m", "\x9b
         link("https://example.com/a b", "link"),
         link("MAILTO:a@example.com", "mail"),
         "\x1b]8;id=a1;http://example.com\x1b\\link\x1b]8;;\x1b\\",
-        place(7, Cells(4, 2)),
+        place(7, CellExtent(4, 2)),
     ],
 )
 def test_styles_links_and_pictures_stay(row: str) -> None:
@@ -37,7 +37,7 @@ def test_pictures_that_are_drawn_from_below_stay(protocol: str, height: int) -> 
     png = BytesIO()
     Image.new("RGB", (4, 9), "red").save(png, "PNG")
     shown = picture(png.getvalue(), name="odd\x1b]0;x\x07 name")
-    rows = Graphics(protocol, write=print).rows(1, shown, Cells(4, height))  # type: ignore[arg-type]
+    rows = Graphics(protocol, write=print).rows(1, shown, CellExtent(4, height))  # type: ignore[arg-type]
 
     assert rows is not None
     assert [permitted(row) for row in rows] == rows
@@ -70,7 +70,7 @@ def test_everything_else_is_removed(row: str, kept: str) -> None:
 
 @given(st.lists(st.sampled_from((*PIECES, "x", "\x1b[1m")), max_size=12).map("".join))
 @example("\x1b\x1b[2J[2J")
-def test_what_is_left_cannot_be_put_together_to_anything_else(row: str) -> None:
+def test_filtering_cannot_create_new_sequences(row: str) -> None:
     kept = permitted(row)
 
     assert permitted(kept) == kept

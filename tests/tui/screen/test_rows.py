@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.images.protocols import Cells, place
+from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.rows import (
     Caret,
     Change,
@@ -22,7 +22,7 @@ from pi.tui.screen.rows import (
 PRINTER = RowPrinter(10, strict=True)
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_every_row_ends_its_styles_and_links() -> None:
     assert PRINTER.whole("\x1b[31mred") == "\x1b[31mred\x1b[0m\x1b]8;;\x07\x1b[K"
 
@@ -35,7 +35,7 @@ def test_a_full_row_is_not_followed_by_an_erasure_that_would_take_its_last_cell(
     assert PRINTER.whole("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
 
 
-@pytest.mark.trap(159)
+@pytest.mark.behaviour("widths-of-graphemes")
 def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again() -> None:
     terminal = VirtualTerminal(10, 2)
     terminal.write("\x1b[?7l")
@@ -47,7 +47,7 @@ def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again
     assert terminal.screen[0] == row
 
 
-@pytest.mark.trap(159)
+@pytest.mark.behaviour("widths-of-graphemes")
 def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
     terminal = VirtualTerminal(10, 2)
     terminal.write("\x1b[?7l")
@@ -61,10 +61,10 @@ def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
 
 
 def test_a_picture_is_not_erased_behind_itself() -> None:
-    assert PRINTER.whole(place(1, Cells(1, 1))).startswith("\x1b[2K\x1b_G")
+    assert PRINTER.whole(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
 
 
-def test_what_a_terminal_would_obey_is_removed_and_logged(
+def test_control_sequences_are_removed_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     row = "a\x1b]0;x\x07\x1b[2Jb"
@@ -74,12 +74,12 @@ def test_what_a_terminal_would_obey_is_removed_and_logged(
         assert printer.whole(row, fresh=True) == "ab\x1b[0m\x1b]8;;\x07"
         assert printer.unbroken(row) == "\x1b[?7hab\x1b[0m\x1b]8;;\x07\x1b[?7l"
         assert printer.change(row, f"{row}c") == Change(2, "c")
-    assert "obey" in caplog.text
-    with pytest.raises(ForeignSequence, match="obey"):
+    assert "forbidden control sequence" in caplog.text
+    with pytest.raises(ForeignSequence, match="forbidden control sequence"):
         PRINTER.whole(row)
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         text = RowPrinter(4).whole("日本語")
@@ -88,11 +88,11 @@ def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixtu
     assert "6 columns does not fit the width of 4" in caplog.text
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 def test_a_strict_printer_raises_instead() -> None:
     with pytest.raises(LineTooWide, match="11 columns"):
         PRINTER.whole("x" * 11)
-    with pytest.raises(LineTooWide, match="two rows"):
+    with pytest.raises(LineTooWide, match="line break"):
         PRINTER.whole("a\nb")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.text.wrap import wrap_text
@@ -32,7 +32,7 @@ class Shown:
         layers: tuple[Layer, ...] = (),
         repaint: Repaint = Repaint.CHANGES,
     ) -> list[str]:
-        """Paint a frame; the tape without the blank rows at its end."""
+        """Paints a frame. Returns the rows without trailing blank ones."""
         self.written = self.screen.paint(frame(*rows, boundary=boundary), layers, repaint=repaint)
         self.terminal.write(self.written)
         return "\n".join(self.terminal.tape).rstrip("\n").split("\n")
@@ -45,7 +45,7 @@ def test_the_first_frame_stands_below_what_the_shell_printed() -> None:
     assert shown.paint("a", "b") == ["$ pi", "a", "b"]
 
 
-@pytest.mark.trap(152, 153)
+@pytest.mark.behaviour("scrollback-is-never-erased", "committed-rows-are-final")
 def test_rows_become_history_once_and_in_order() -> None:
     shown = Shown()
     rows: list[str] = []
@@ -55,7 +55,7 @@ def test_rows_become_history_once_and_in_order() -> None:
         assert "\x1b[3J" not in shown.written
 
 
-@pytest.mark.trap(152)
+@pytest.mark.behaviour("scrollback-is-never-erased")
 def test_a_reader_who_scrolled_up_is_not_moved() -> None:
     shown = Shown()
     shown.paint(*numbered(30))
@@ -76,7 +76,7 @@ def test_rows_below_the_boundary_wait_until_they_are_final() -> None:
     assert shown.paint("head", *final) == ["head", *final]
 
 
-@pytest.mark.trap(155)
+@pytest.mark.behaviour("shrinking-leaves-no-rows")
 def test_content_that_shrinks_to_nothing_clears() -> None:
     shown = Shown()
     shown.paint("a", "b", "c")
@@ -84,7 +84,7 @@ def test_content_that_shrinks_to_nothing_clears() -> None:
     assert shown.paint() == [""]
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_shrinking_into_history_leaves_history_alone() -> None:
     shown = Shown()
     shown.paint(*numbered(20))
@@ -94,7 +94,7 @@ def test_shrinking_into_history_leaves_history_alone() -> None:
     assert tape == [*numbered(15), *numbered(5, first=3)]
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_rows_inserted_into_history_are_written_again_and_none_is_lost() -> None:
     shown = Shown()
     rows = numbered(20)
@@ -124,7 +124,7 @@ def test_the_same_frame_again_writes_nothing() -> None:
     assert shown.written == ""
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_cursor_is_where_the_marker_is_else_at_the_end_of_the_content() -> None:
     shown = Shown()
 
@@ -144,7 +144,7 @@ def test_the_cursor_is_shown_only_on_request_and_with_a_caret() -> None:
     assert not shown.terminal.cursor_is_visible
 
 
-@pytest.mark.trap(158)
+@pytest.mark.behaviour("synchronized-output-on-report")
 def test_writes_are_bracketed_when_the_terminal_can() -> None:
     shown = Shown()
     shown.screen.synchronized = True
@@ -163,7 +163,7 @@ def test_a_forced_repaint_writes_the_window_and_no_history() -> None:
     assert shown.paint(*numbered(20), repaint=Repaint.WINDOW) == numbered(20)
 
 
-def test_everything_is_erased_only_when_a_person_asks() -> None:
+def test_everything_is_erased_only_on_the_users_request() -> None:
     shown = Shown()
     shown.paint(*numbered(20))
 
@@ -190,15 +190,15 @@ def test_a_window_that_is_erased_is_painted_where_it_was() -> None:
     assert shown.paint("a", f"{CURSOR_MARKER}b", "c") == ["a", "b", "c"]
 
 
-@pytest.mark.trap(163)
-def test_very_many_and_very_long_rows_are_no_problem() -> None:
+@pytest.mark.behaviour("long-content-does-not-overflow")
+def test_very_many_and_very_long_rows_are_painted() -> None:
     shown = Shown(200, 50)
     rows = ["x" * 200 for _ in range(20_000)]
 
     assert len(shown.paint(*rows)) == 20_000
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_pane_that_gets_lower_keeps_every_row_once() -> None:
     shown = Shown(20, 10)
     shown.paint(*numbered(30))
@@ -210,7 +210,7 @@ def test_a_pane_that_gets_lower_keeps_every_row_once() -> None:
     assert "\x1b[2J" not in shown.written
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
     shown = Shown(20, 6)
     shown.paint(*numbered(30))
@@ -221,7 +221,7 @@ def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
     assert shown.paint(*numbered(30), repaint=Repaint.WINDOW) == numbered(30)
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_row_that_a_pane_wraps_into_more_lines_than_it_has_costs_no_row_of_the_next_frame() -> (
     None
 ):
@@ -238,7 +238,7 @@ def test_a_row_that_a_pane_wraps_into_more_lines_than_it_has_costs_no_row_of_the
     ]
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 @pytest.mark.parametrize("columns", [10, 20])
 def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: int) -> None:
     screen = Screen(20, 6, strict=True, in_pane=True)
@@ -247,8 +247,8 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
     moved = [line for row in rows for line in wrap_text(row, columns)] + [""] * 6
     above = moved.index("editor") + 1
 
-    tape = Tape(rows=moved[: above + 6], width=columns, height=6)
-    screen.resize_in_place(columns, 6, grown=rows, tape=tape)
+    tape = PaneText(rows=moved[: above + 6], width=columns, height=6)
+    screen.resize_in_place(columns, 6, grown=rows, pane=tape)
     narrow = tuple(row[:columns] for row in rows)
     written = screen.paint(Frame(narrow, 5, 1), repaint=Repaint.WINDOW)
 
@@ -257,12 +257,12 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
     assert screen.ledger.committed == 1
 
 
-@pytest.mark.trap(156)
-def test_so_is_one_that_was_moved_there_while_a_frame_was_on_its_way() -> None:
+@pytest.mark.behaviour("resizes-are-coalesced")
+def test_an_editor_moved_into_history_during_a_frame_is_painted_again() -> None:
     screen = Screen(20, 6, strict=True, in_pane=True)
     rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
     screen.paint(Frame(rows, 1, 1))
-    screen.took_frame_at(20, 6)
+    screen.acknowledge_frame(20, 6)
     screen.paint(Frame((*rows[:-1], "other"), 1, 1))
 
     screen.resize_in_place(20, 3)
@@ -271,19 +271,19 @@ def test_so_is_one_that_was_moved_there_while_a_frame_was_on_its_way() -> None:
     assert ("editor" in written, screen.ledger.committed) == (True, 1)
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize(("columns", "rows"), [(20, 6), (9, 10), (9, 6), (30, 7)])
 def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int, rows: int) -> None:
     shown = Shown(20, 10, in_pane=True)
     text = [f"{number:03} and more" for number in range(60)]
     for count in range(25, 31):
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(20, 10)
+        shown.screen.acknowledge_frame(20, 10)
 
     shown.terminal.resize(columns, rows)
-    for count in range(31, 45, 3):  # before word of it has come
+    for count in range(31, 45, 3):  # before the size is reported
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(columns, rows)
+        shown.screen.acknowledge_frame(columns, rows)
     wrapped = [row for line in text for row in wrap_text(line, columns)]
     shown.screen.resize_in_place(columns, rows, grown=[*text, "editor", "footer"])
     tape = shown.paint(*wrapped, "editor", repaint=Repaint.WINDOW)
@@ -293,7 +293,7 @@ def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int,
     assert tape[-1] == "editor"
 
 
-def test_a_pane_is_asked_for_its_size_with_every_frame_that_is_written() -> None:
+def test_every_frame_in_a_pane_ends_with_a_size_query() -> None:
     shown = Shown(in_pane=True)
 
     written = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.reflow import Letters, Place, Seam, find_seam, letters
+from pi.tui.screen.reflow import HistoryBoundary, Place, UnwrappedText, find_boundary, letters
 from pi.tui.text.wrap import wrap_text
 
 WIDTH = 100
@@ -14,20 +14,20 @@ WIDTH = 100
 
 def seam(
     history: Sequence[str], rest: Sequence[str], frame: Sequence[str], width: int = WIDTH
-) -> Seam:
-    """Where ``history`` ends in ``frame``, which says the same as it and ``rest``."""
+) -> HistoryBoundary:
+    """Returns the end of ``history`` in ``frame``, which has its text followed by ``rest``."""
     old = [*history, *rest]
-    return find_seam(old, Letters(old).place(len(history)), frame, width=width)
+    return find_boundary(old, UnwrappedText(old).place(len(history)), frame, width=width)
 
 
 def test_the_same_text_is_found_at_another_width() -> None:
     old = ["words that", "go on", "─" * 10, "> draft"]
     new = ["above", "words", "that", "go on", "─" * 5, "> dra", "ft"]
 
-    assert seam(["above"], old, new) == Seam(1)
+    assert seam(["above"], old, new) == HistoryBoundary(1)
 
 
-def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
+def test_truncated_rows_do_not_move_the_boundary() -> None:
     history = ["one of the first lines", "and another one"]
     rest = ["", "what is said below the seam", "/a/very/long/path/that/is/cut…", "numbers and more"]
     frame = [
@@ -35,16 +35,16 @@ def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
         *("", "what is said", "below the seam", "/a/very/lon…", "numbers…"),
     ]
 
-    assert seam(history, rest, frame) == Seam(4)
-    assert seam([*history, ""], rest[1:], frame) == Seam(5)
+    assert seam(history, rest, frame) == HistoryBoundary(4)
+    assert seam([*history, ""], rest[1:], frame) == HistoryBoundary(5)
 
 
-def test_what_comes_next_counts_more_than_what_was_said_before() -> None:
+def test_following_text_outweighs_preceding_text() -> None:
     again = "the same words again and again"
-    history = ["first", again]  # and a row after it that is no more
+    history = ["first", again]  # followed by a row that was removed
     rest = ["second and more", again, "third"]
 
-    assert seam(history, rest, ["first", again, "fourth", *rest]) == Seam(3)
+    assert seam(history, rest, ["first", again, "fourth", *rest]) == HistoryBoundary(3)
 
 
 def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
@@ -52,16 +52,18 @@ def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
     old = [row for line in lines for row in wrap_text(line, 24)]
     new = [row for line in lines for row in wrap_text(line, 60)]
 
-    assert [seam(old[:at], old[at:], new) for at in range(0, 18, 2)] == list(map(Seam, range(9)))
+    assert [seam(old[:at], old[at:], new) for at in range(0, 18, 2)] == list(
+        map(HistoryBoundary, range(9))
+    )
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_the_rest_of_a_row_that_history_has_in_part_is_carried_over() -> None:
     old = ["   it says one, two,", "   (three) and four.", "the end"]
     new = ["   it says one, two, (three) and", "   four.", "the end"]
 
-    assert seam(old[:1], old[1:], new) == Seam(1, ("   (three) and",))
-    assert seam(old[:2], old[2:], new) == Seam(2)
+    assert seam(old[:1], old[1:], new) == HistoryBoundary(1, ("   (three) and",))
+    assert seam(old[:2], old[2:], new) == HistoryBoundary(2)
 
 
 def test_what_is_carried_over_keeps_its_colours() -> None:
@@ -70,14 +72,14 @@ def test_what_is_carried_over_keeps_its_colours() -> None:
 
     found = seam(old[:1], old[1:], new)
 
-    assert found == Seam(1, ("\x1b[31mand\x1b[39m",))
+    assert found == HistoryBoundary(1, ("\x1b[31mand\x1b[39m",))
 
 
-def test_a_picture_at_the_end_of_a_row_is_not_said_again() -> None:
+def test_an_image_at_the_end_of_a_row_is_not_written_again() -> None:
     old = ["this is a face 🙂", "and these are words"]
     new = ["this is a face 🙂 and these", "are words"]
 
-    assert seam(old[:1], old[1:], new) == Seam(1, ("and these",))
+    assert seam(old[:1], old[1:], new) == HistoryBoundary(1, ("and these",))
 
 
 def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
@@ -95,24 +97,24 @@ def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
         "and what is said below the table",
     ]
 
-    assert seam(old[:2], old[2:], new) == Seam(2, tuple(old[2:4]))
-    assert seam(old[:2], old[2:], new, width=12) == Seam(2, tuple(old[2:4]))
+    assert seam(old[:2], old[2:], new) == HistoryBoundary(2, tuple(old[2:4]))
+    assert seam(old[:2], old[2:], new, width=12) == HistoryBoundary(2, tuple(old[2:4]))
 
 
 def test_rows_of_a_table_that_terminals_measure_differently_are_cut() -> None:
     old = ["text above the table", "│ a 🙂 b c │ d e f │", "and what is said below the table"]
     new = ["text above the table", "│ d 🙂 b │ a c f e │", "and what is said below the table"]
 
-    found = find_seam(old, Place(letters=18), new, width=12)
+    found = find_boundary(old, Place(letters=18), new, width=12)
 
-    assert found == Seam(2, ("🙂 b c │ d e", " f │"))
+    assert found == HistoryBoundary(2, ("🙂 b c │ d e", " f │"))
 
 
 def test_where_nothing_fits_rows_are_written_twice() -> None:
-    assert find_seam(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == Seam(0)
+    assert find_boundary(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == HistoryBoundary(0)
 
 
-def test_a_table_at_the_end_is_carried_over_as_far_as_both_have_said_the_same() -> None:
+def test_a_table_at_the_end_is_carried_over_until_both_texts_match() -> None:
     old = [
         "what is said above the table",
         *("│ one two │ six seven │", "│ three   │ eight     │", "├─────────┼───────────┤"),
@@ -124,8 +126,8 @@ def test_a_table_at_the_end_is_carried_over_as_far_as_both_have_said_the_same() 
         *("├───────────┼─────────────┤", "│ nine      │ ten         │", "working 8"),
     ]
 
-    assert seam(old[:2], old[2:], new) == Seam(3, (old[2],))
-    assert seam(old[:3], old[3:], new) == Seam(3)
+    assert seam(old[:2], old[2:], new) == HistoryBoundary(3, (old[2],))
+    assert seam(old[:3], old[3:], new) == HistoryBoundary(3)
 
 
 def test_the_rest_of_a_row_of_a_table_is_carried_over_if_history_ends_inside_of_it() -> None:
@@ -141,14 +143,14 @@ def test_the_rest_of_a_row_of_a_table_is_carried_over_if_history_ends_inside_of_
     ]
     begun = len("whatissaidabovethetable") + len("onetwosix")
 
-    assert find_seam(old, Place(begun), new, width=20) == Seam(3, ("seven │",))
+    assert find_boundary(old, Place(begun), new, width=20) == HistoryBoundary(3, ("seven │",))
 
 
 LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)
 
 
 @given(LINES, st.integers(0, 30))
-def test_nothing_is_lost_however_little_the_lines_say(lines: list[str], at: int) -> None:
+def test_nothing_is_lost_with_very_short_lines(lines: list[str], at: int) -> None:
     old = [row for line in lines for row in wrap_text(line, 20)]
     new = [row for line in lines for row in wrap_text(line, 7)]
 
@@ -163,7 +165,7 @@ def test_nothing_is_lost_however_little_the_lines_say(lines: list[str], at: int)
     st.integers(0, 60),
     *(st.integers(12, 70) for _ in "ab"),
 )
-def test_everything_is_said_exactly_once(
+def test_every_letter_is_written_exactly_once(
     lengths: list[int], at: int, before: int, after: int
 ) -> None:
     words = (f"word{number:03}" for number in range(sum(lengths)))

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.pane_match import Found, Tape, find_end_of_history
-from pi.tui.screen.reflow import Letters, Place
+from pi.tui.screen.pane_match import HistoryMatch, PaneText, find_end_of_history
+from pi.tui.screen.reflow import Place, UnwrappedText
 
 ROWS = [f"row {number} has some words" for number in range(40)]
 
 
-def tape(rows: Sequence[str], height: int) -> Tape:
-    return Tape(rows=rows, width=40, height=height)
+def tape(rows: Sequence[str], height: int) -> PaneText:
+    return PaneText(rows=rows, width=40, height=height)
 
 
 def at(committed: int, top: int | None = None) -> Ledger:
@@ -20,55 +20,55 @@ def at(committed: int, top: int | None = None) -> Ledger:
 
 
 def before(row: int) -> Place:
-    return Letters(ROWS).place(row)
+    return UnwrappedText(ROWS).place(row)
 
 
 def test_history_that_ends_where_it_should_is_left_alone() -> None:
     seen = tape([*ROWS[:30], "anything", ""], 2)
 
-    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(30), 0)
+    assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(30), 0)
 
 
 def test_rows_that_were_moved_into_history_are_found_there() -> None:
-    assert find_end_of_history(tape(ROWS, 5), ROWS, at(30)) == Found(before(35), 0)
+    assert find_end_of_history(tape(ROWS, 5), ROWS, at(30)) == HistoryMatch(before(35), 0)
 
 
 def test_rows_that_came_back_onto_the_screen_stay_there() -> None:
-    assert find_end_of_history(tape(ROWS, 15), ROWS, at(30)) == Found(before(30), 5)
+    assert find_end_of_history(tape(ROWS, 15), ROWS, at(30)) == HistoryMatch(before(30), 5)
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_a_row_that_the_pane_has_wrapped_stays_in_one_piece() -> None:
     head, rest = ROWS[31][:9], ROWS[31][9:]
     seen = tape([*ROWS[:31], head, rest, *ROWS[32:]], 9)
 
-    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(32), 1)
+    assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(32), 1)
 
 
 def test_blank_rows_at_the_end_of_history_count() -> None:
     rows = [*ROWS[:30], "", "", *ROWS[30:]]
-    place = Letters(rows).place(32)
+    place = UnwrappedText(rows).place(32)
 
-    assert find_end_of_history(tape(rows, 10), rows, at(30)) == Found(place, 0)
-    assert find_end_of_history(tape(rows, 11), rows, at(32)) == Found(place, 1)
+    assert find_end_of_history(tape(rows, 10), rows, at(30)) == HistoryMatch(place, 0)
+    assert find_end_of_history(tape(rows, 11), rows, at(32)) == HistoryMatch(place, 1)
 
 
 def test_rows_that_never_arrived_are_not_taken_for_history() -> None:
     seen = tape([*ROWS[:20], "something else", "and more of it", "at the bottom"], 1)
 
-    assert find_end_of_history(seen, ROWS, at(30), sure=20) == Found(
+    assert find_end_of_history(seen, ROWS, at(30), sure=20) == HistoryMatch(
         Place(before(20).letters, tail=""), 0
     )
 
 
-def test_rows_that_went_astray_are_looked_for_from_the_last_sure_one_on() -> None:
+def test_misplaced_rows_are_searched_from_the_last_certain_one() -> None:
     cut = [row[:7] for row in ROWS[20:30]]
     seen = tape([*ROWS[:20], *cut, *ROWS[30:]], 2)
 
     found = find_end_of_history(seen, ROWS, at(34), sure=20)
 
     assert found is not None
-    assert Letters(ROWS).row(found.place)[0] == 20
+    assert UnwrappedText(ROWS).row(found.place)[0] == 20
 
 
 def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
@@ -77,7 +77,7 @@ def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
     found = find_end_of_history(seen, ROWS, at(34), sure=30)
 
     assert found is not None
-    assert Letters(ROWS).row(found.place)[0] == 24
+    assert UnwrappedText(ROWS).row(found.place)[0] == 24
 
 
 def test_a_table_that_was_written_at_another_width_is_whole() -> None:
@@ -87,47 +87,51 @@ def test_a_table_that_was_written_at_another_width_is_whole() -> None:
 
     found = find_end_of_history(tape([*ROWS[:20], *theirs, *ROWS[20:]], 8), rows, at(30), sure=28)
 
-    assert found == Found(Letters(rows).place(34), 0)
+    assert found == HistoryMatch(UnwrappedText(rows).place(34), 0)
 
 
 def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
     seen = tape([*ROWS[:27], "row 27 has something else", *ROWS[28:40]], 15)
 
-    assert find_end_of_history(seen, ROWS, at(30), sure=25) == Found(Place(before(27).letters), 2)
+    assert find_end_of_history(seen, ROWS, at(30), sure=25) == HistoryMatch(
+        Place(before(27).letters), 2
+    )
 
 
 def test_a_program_whose_rows_are_all_on_the_screen_is_found_below_the_shell() -> None:
     seen = tape(["$ ls", "a b", "$ pi", *ROWS[:3]], 6)
 
-    assert find_end_of_history(seen, ROWS[:3], at(0)) == Found(Place(0), 3)
+    assert find_end_of_history(seen, ROWS[:3], at(0)) == HistoryMatch(Place(0), 3)
 
 
 def test_rows_that_are_out_of_date_are_part_of_history() -> None:
     stale = ["an older one", "that is no more", "but was said"]
     seen = tape([*ROWS[:30], *stale, *ROWS[30:]], 12)
 
-    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(30), 2)
-    assert find_end_of_history(tape(seen.rows, 8), ROWS, at(30)) == Found(before(32), 0)
+    assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(30), 2)
+    assert find_end_of_history(tape(seen.rows, 8), ROWS, at(30)) == HistoryMatch(before(32), 0)
 
 
 def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
     seen = tape([*ROWS[:30], "", "a block above", "that was there before", "", *ROWS[35:]], 8)
 
     rows = [*ROWS[:35], "", *ROWS[35:]]
-    assert find_end_of_history(seen, rows, at(30, 35)) == Found(before(30), 2)
+    assert find_end_of_history(seen, rows, at(30, 35)) == HistoryMatch(before(30), 2)
     assert find_end_of_history(tape(ROWS[:9], 2), rows, at(30, 35)) is None
 
 
-def test_rows_that_cannot_be_found_say_nothing() -> None:
+def test_rows_that_are_not_found_return_none() -> None:
     assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None
 
 
-@pytest.mark.trap(153)
-def test_lines_that_say_the_same_are_told_apart_by_what_follows_them() -> None:
+@pytest.mark.behaviour("committed-rows-are-final")
+def test_equal_lines_are_distinguished_by_the_following_text() -> None:
     same = ("words that are said again and again", "in every single one of the paragraphs")
     rows = [row for number in range(20) for row in (f"{number:04}", *same, "which ends here")]
-    painted, committed, height = 52, 41, 14  # it has grown since, and brought rows back
+    painted, committed, height = 52, 41, 14  # the screen has grown since and has taken rows back
 
     found = find_end_of_history(tape(rows[:painted], height), rows, at(committed))
 
-    assert found == Found(Letters(rows).place(committed), committed - (painted - height))
+    assert found == HistoryMatch(
+        UnwrappedText(rows).place(committed), committed - (painted - height)
+    )

@@ -13,8 +13,8 @@ def test_at_first_there_is_one_blank_row_with_the_cursor_on_it() -> None:
 def test_a_window_that_was_found_is_reached_from_the_top_of_the_screen() -> None:
     top, below = found_at(0, height=5), found_at(2, height=5)
 
-    assert (len(top.rows), top.cursor, top.way) == (5, Caret(0, 0), "\x1b[5A")
-    assert (len(below.rows), below.cursor, below.way) == (3, Caret(0, 0), "\x1b[5A\x1b[2B")
+    assert (len(top.rows), top.cursor, top.cursor_move) == (5, Caret(0, 0), "\x1b[5A")
+    assert (len(below.rows), below.cursor, below.cursor_move) == (3, Caret(0, 0), "\x1b[5A\x1b[2B")
 
 
 def test_rows_that_history_may_have_given_back_are_left_alone() -> None:

@@ -1,4 +1,4 @@
-"""What can happen to the world, as data: a failing sequence can be cut down and told."""
+"""Operations on the simulated app as data, so that a failing sequence can be shrunk and printed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from tests.tui.stress.world import World
+from tests.tui.stress.simulated_app import SimulatedApp
 
 
 class Operation(NamedTuple):
-    """One thing that happens, with a number that says how much or where."""
+    """An operation, with a number for its extent or position."""
 
     name: str
     amount: int
@@ -18,84 +18,84 @@ class Operation(NamedTuple):
     """Whether a frame is painted after it, or only after a later one."""
 
 
-def append(world: World, amount: int) -> None:
-    world.add_block(1 + amount % 30, is_final=True)
+def append(app: SimulatedApp, amount: int) -> None:
+    app.add_block(1 + amount % 30, is_final=True)
 
 
-def start_stream(world: World, amount: int) -> None:
-    world.add_block(1 + amount % 3, is_final=False)
-    world.blocks[-1].is_append_only = amount % 4 != 0
+def start_stream(app: SimulatedApp, amount: int) -> None:
+    app.add_block(1 + amount % 3, is_final=False)
+    app.blocks[-1].is_append_only = amount % 4 != 0
 
 
-def stream(world: World, amount: int) -> None:
-    world.live().lines += [world.line() for _ in range(1 + amount % 12)]
+def stream(app: SimulatedApp, amount: int) -> None:
+    app.live().lines += [app.line() for _ in range(1 + amount % 12)]
 
 
-def stream_words(world: World, amount: int) -> None:
-    lines = world.live().lines
+def stream_words(app: SimulatedApp, amount: int) -> None:
+    lines = app.live().lines
     lines[-1:] = ["".join(lines[-1:]) + " word" * (1 + amount % 6)]
 
 
-def rewrite_tail(world: World, amount: int) -> None:
-    lines = world.live().lines
+def rewrite_tail(app: SimulatedApp, amount: int) -> None:
+    lines = app.live().lines
     count = min(len(lines), 1 + amount % 4)
-    lines[len(lines) - count :] = [world.line() for _ in range(count)]
+    lines[len(lines) - count :] = [app.line() for _ in range(count)]
 
 
-def shrink_live(world: World, amount: int) -> None:
-    lines = world.live().lines
+def shrink_live(app: SimulatedApp, amount: int) -> None:
+    lines = app.live().lines
     del lines[max(0, len(lines) - amount % 20) :]
 
 
-def grow_live(world: World, amount: int) -> None:
-    lines = world.live().lines
-    lines.insert(amount % (len(lines) + 1), world.line())
+def grow_live(app: SimulatedApp, amount: int) -> None:
+    lines = app.live().lines
+    lines.insert(amount % (len(lines) + 1), app.line())
 
 
-def finish(world: World, amount: int) -> None:
-    world.live().is_final = True
+def finish(app: SimulatedApp, amount: int) -> None:
+    app.live().is_final = True
 
 
-def collapse(world: World, amount: int) -> None:
-    """A final block gets shorter although it may be history already."""
-    if world.blocks:
-        lines = world.blocks[amount % len(world.blocks)].lines
+def collapse(app: SimulatedApp, amount: int) -> None:
+    """Shortens a final block, which may be history already."""
+    if app.blocks:
+        lines = app.blocks[amount % len(app.blocks)].lines
         del lines[1 + amount % 3 :]
 
 
-def edit_history(world: World, amount: int) -> None:
-    if world.blocks and (lines := world.blocks[amount % len(world.blocks)].lines):
-        lines[amount % len(lines)] = world.line()
+def edit_history(app: SimulatedApp, amount: int) -> None:
+    if app.blocks and (lines := app.blocks[amount % len(app.blocks)].lines):
+        lines[amount % len(lines)] = app.line()
 
 
-def remove_block(world: World, amount: int) -> None:
-    if world.blocks:
-        del world.blocks[amount % len(world.blocks)]
+def remove_block(app: SimulatedApp, amount: int) -> None:
+    if app.blocks:
+        del app.blocks[amount % len(app.blocks)]
 
 
-def forget_all(world: World, amount: int) -> None:
-    world.blocks.clear()
+def forget_all(app: SimulatedApp, amount: int) -> None:
+    app.blocks.clear()
 
 
-def tick(world: World, amount: int) -> None:
-    world.spinner += 1
+def tick(app: SimulatedApp, amount: int) -> None:
+    app.spinner += 1
 
 
-def stop_spinner(world: World, amount: int) -> None:
-    world.spinner = 0
+def stop_spinner(app: SimulatedApp, amount: int) -> None:
+    app.spinner = 0
 
 
-def edit(world: World, amount: int) -> None:
-    world.editor = amount % 6
-    world.has_caret = amount % 7 > 0
-    world.footer = amount % 3
+def edit(app: SimulatedApp, amount: int) -> None:
+    app.editor = amount % 6
+    app.has_caret = amount % 7 > 0
+    app.footer = amount % 3
 
 
-def change_theme(world: World, amount: int) -> None:
-    world.theme = amount % 7
+def change_theme(app: SimulatedApp, amount: int) -> None:
+    app.theme = amount % 7
 
 
-CHANGES: dict[str, tuple[Callable[[World, int], None], int]] = {
+CHANGES: dict[str, tuple[Callable[[SimulatedApp, int], None], int]] = {
     function.__name__: (function, weight)
     for function, weight in (
         (append, 8),
@@ -116,10 +116,10 @@ CHANGES: dict[str, tuple[Callable[[World, int], None], int]] = {
         (change_theme, 2),
     )
 }
-"""What changes the world, and how often."""
+"""Operations that change the app, and their frequencies."""
 
 GESTURES = {"resize": 3, "resize_height": 2, "clear": 1, "overlay": 4, "scroll": 6, "suspend": 1}
-"""What is done to the screen itself, and how often."""
+"""Operations on the screen itself, and their frequencies."""
 
 
 def random_operations(random: Random, count: int) -> list[Operation]:

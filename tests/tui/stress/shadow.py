@@ -1,6 +1,6 @@
-"""The render contract a second time, written apart from the screen: what must be where.
+"""A second implementation of the render contract, independent of the screen.
 
-It is told the frames that were drawn, and says what scrollback and screen must hold. Texts are
+It receives the drawn frames and computes what scrollback and screen must contain. Texts are
 compared without escape sequences.
 """
 
@@ -25,7 +25,7 @@ def plain(row: str) -> str:
 
 
 class Drawn(NamedTuple):
-    """One frame as the components made it."""
+    """One frame as drawn by the components."""
 
     rows: Sequence[str]
     live: int | None
@@ -41,11 +41,11 @@ class Drawn(NamedTuple):
 
 
 class Shadow:
-    """What scrollback and screen must hold."""
+    """The expected scrollback and screen."""
 
     def __init__(self, before: Sequence[str]) -> None:
         self.above = list(before)
-        """What was on the terminal before us, and rows that are out of date."""
+        """Earlier contents of the terminal, and outdated rows."""
         self.committed: list[str] = []
         self.window: list[str] = []
         self.caret: tuple[int, int] = (0, 0)
@@ -54,21 +54,21 @@ class Shadow:
         """All rows of the last frame."""
         self.top = 0
         self.settled = 0
-        """How many of the committed rows were final."""
+        """The number of committed rows that were final."""
 
     def tape(self) -> list[str]:
-        """Every row that a reader can reach, without the blank ones at the end."""
+        """Returns all rows of scrollback and screen, without trailing blank ones."""
         rows = [*self.above, *self.window]
         while rows and not rows[-1]:
             rows.pop()
         return rows
 
     def edited(self) -> list[str]:
-        """Rows that were changed in place after they became history, where the old text stays."""
+        """Returns rows that were changed in place after they became history; the old text stays."""
         return [new for old, new in zip(self.committed, self.last, strict=False) if old != new]
 
     def draw(self, drawn: Drawn, *, columns: int, wipe: bool) -> None:
-        """Take note of a frame; ``wipe`` erases all that was there before."""
+        """Records a frame; ``wipe`` erases everything before it."""
         texts = [plain(row) for row in drawn.rows]
         boundary = drawn.boundary
         if wipe:
@@ -90,14 +90,14 @@ class Shadow:
         self.show(drawn, top, columns=columns)
 
     def settle(self, boundary: int) -> None:
-        """Take the committed rows above ``boundary`` for final, also those that were before."""
+        """Counts the committed rows above ``boundary`` as final, in addition to earlier ones."""
         count = len(self.committed)
         self.settled = max(min(self.settled, count), min(boundary, count))
 
     def lower(self, height: int) -> None:
-        """A pane got another height: rows above the cursor that do not fit any more are pushed out.
+        """Changes the height of a pane: rows above the cursor that no longer fit scroll out.
 
-        They are history from then on; those that were not final may have to be said again.
+        They are history from then on. Rows that were not final may have to be written again.
         """
         self.height = height
         pushed = self.window[: max(0, self.caret[0] + 1 - height)]
@@ -106,7 +106,7 @@ class Shadow:
             self.committed += pushed
 
     def show(self, drawn: Drawn, top: int, *, columns: int) -> None:
-        """Take the frame's rows from ``top`` on as the window."""
+        """Makes the frame's rows from ``top`` on the window."""
         rows = drawn.rows[top : top + self.height]
         self.window = self._covered(drawn, [plain(row) for row in rows] or [""])
         self.caret = (len(self.window) - 1, 0)
@@ -132,7 +132,7 @@ class Shadow:
             del self.committed[first:]
 
     def _stands(self, texts: Sequence[str]) -> bool:
-        """Whether at most one of the last rows was edited, and none came or went."""
+        """Returns whether at most one of the last rows was edited, and none moved."""
         wrong: list[int] = []
         right = 0
         for index in reversed(range(max(0, len(self.committed) - 24), len(self.committed))):
@@ -159,7 +159,7 @@ class Shadow:
         return rows[: self.height]
 
     def _hides(self, drawn: Drawn, number: int, row: str) -> bool:
-        """Whether an overlay lies over the caret."""
+        """Returns whether an overlay covers the cursor."""
         if drawn.overlay is None:
             return False
         first, column, lines = drawn.overlay

@@ -1,4 +1,4 @@
-"""Runs seeds, and cuts a failing sequence of operations down to what is needed to fail."""
+"""Runs seeds and shrinks a failing sequence of operations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(seed: int) -> Failure | None:
-    """What breaks with this seed, made as small as possible; None if nothing does."""
+    """Returns the shrunk failure of a seed; None if it passes."""
     shape = SHAPES[seed % len(SHAPES)]
     operations = random_operations(Random(seed), OPERATIONS)
     message = _broken(seed, shape, operations)
@@ -35,7 +35,7 @@ def failure_of(seed: int) -> Failure | None:
 
 
 def shrunk(failure: Failure) -> Failure:
-    """Leave out operations, in ever smaller pieces, as long as it still fails."""
+    """Removes operations, in ever smaller pieces, as long as the sequence still fails."""
     operations, message = failure.operations, failure.message
     size = len(operations)
     while size > 0:
@@ -51,7 +51,7 @@ def shrunk(failure: Failure) -> Failure:
 
 
 def _broken(seed: int, shape: Shape, operations: list[Operation]) -> str:
-    """Why the sequence fails; any exception is a failure. Empty if it does not."""
+    """Returns why the sequence fails, including any exception; empty if it passes."""
     try:
         Trial(seed, shape).run(operations)
     except Violation as violation:

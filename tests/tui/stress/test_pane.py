@@ -22,7 +22,7 @@ WORD = re.compile(r"w\d+x\d+|[\u4e00-\u9fff]")
 
 
 def answer(random: Random, parts: int) -> str:
-    """Paragraphs, lists, tables and code, in which no word is said twice."""
+    """Returns paragraphs, lists, tables and code in which every word is unique."""
     ideograms = (chr(code) for code in range(0x4E00, 0x9FFF))
     texts = []
     for part in range(parts):
@@ -53,7 +53,7 @@ def answer(random: Random, parts: int) -> str:
 
 
 def tall_blocks(random: Random) -> str:
-    """A paragraph, a list item, a quote, code and a table, each taller than a window."""
+    """Returns a paragraph, a list item, a quote, code and a table, each higher than a window."""
 
     def words(block: int, line: int, least: int = 6) -> str:
         count = random.randrange(least, least + 6)
@@ -92,7 +92,7 @@ class Answer:
 
 
 class Below:
-    """What stands below the answer: it changes, and is cut at its width."""
+    """Rows below the answer that change and are cut at the width."""
 
     def __init__(self) -> None:
         self._frames = 0
@@ -120,7 +120,7 @@ class Stream:
         self.random = Random(seed)
         self.pane = TmuxModel(self.random.randrange(40, 90), rows)
         self.timers = ManualTimers()
-        self.tui = TUI(self.pane, env={"TMUX": "x"}, look=self.pane.look)
+        self.tui = TUI(self.pane, env={"TMUX": "x"}, read_pane=self.pane.look)
         self.answer = Answer()
         transcript = Transcript()
         transcript.add_child(self.answer)
@@ -131,7 +131,7 @@ class Stream:
         self.tui.start(self.timers)
 
     def go_on(self, frames: int) -> None:
-        """Let more arrive, and be painted."""
+        """Streams more of the answer and paints it."""
         for _ in range(frames):
             end = self._said + self.random.randrange(5, 60)
             self.answer.markdown.append(self.text[self._said : end])
@@ -140,16 +140,16 @@ class Stream:
             self.timers.advance(FRAME)
 
     def resize(self, rows: tuple[int, int], *, columns: int | None = None, astray: int = 0) -> None:
-        """Change the size; ``astray`` frames reach the pane before it tells of that."""
+        """Changes the size; ``astray`` frames reach the pane before it reports the size."""
         columns = columns or self.random.randrange(30, 100)
         self.pane.resize(columns, self.random.randrange(*rows))
         self.go_on(astray)
-        self.pane.tell()
+        self.pane.report_size()
         self.go_on(3)
         self.timers.advance(SETTLED)
 
     def rounds(self, most: int) -> Iterator[None]:
-        """Have something done again and again while the answer arrives, and let it come to its end.
+        """Yields repeatedly while the answer streams, and then finishes the answer.
 
         At least once, and fewer than ``most`` times.
         """
@@ -167,20 +167,20 @@ class Stream:
         self.tui.stop()
 
     def wrong(self) -> Counter[str]:
-        """Words that are missing, and with a negative count those that are said again."""
+        """Returns missing words, and with a negative count duplicated ones."""
         said = Counter(WORD.findall("\n".join(self.pane.joined)))
         said.subtract(WORD.findall(self.text))
         return Counter({word: -count for word, count in said.items() if count})
 
     def lost(self) -> list[str]:
-        """Words that are missing, and are not only torn by a frame that went astray."""
+        """Returns words that are missing and not merely torn by a misplaced frame."""
         text = letters("".join(self.pane.joined))
         return [word for word in +self.wrong() if word not in text]
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
-def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> None:
+def test_a_resize_of_a_pane_neither_loses_nor_duplicates_text(seed: int) -> None:
     stream = Stream(seed, rows=40)
     for _ in stream.rounds(5):
         stream.resize((30, 50))
@@ -188,9 +188,9 @@ def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> Non
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
-def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None:
+def test_a_pane_that_reports_its_size_late_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
     for _ in stream.rounds(5):
         stream.resize((6, 40), astray=stream.random.randrange(3))
@@ -198,7 +198,7 @@ def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
@@ -206,15 +206,15 @@ def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int)
         columns, rows = stream.random.randrange(30, 100), stream.random.randrange(8, 36)
         stream.pane.size_after_look = (columns, rows)
         stream.resize((8, 36))
-        stream.pane.tell()
+        stream.pane.report_size()
         stream.timers.advance(SETTLED)
 
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
-def test_a_resize_in_blocks_taller_than_the_window_neither_loses_nor_doubles_anything(
+def test_a_resize_within_tall_blocks_neither_loses_nor_duplicates_text(
     seed: int,
 ) -> None:
     stream = Stream(seed, rows=24, is_tall=True)
@@ -224,7 +224,7 @@ def test_a_resize_in_blocks_taller_than_the_window_neither_loses_nor_doubles_any
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:
     stream = Stream(seed, rows=30, is_tall=True)

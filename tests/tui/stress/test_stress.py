@@ -10,7 +10,7 @@ SEEDS = 240
 
 
 @pytest.mark.slow
-@pytest.mark.trap(152, 153)
+@pytest.mark.behaviour("scrollback-is-never-erased", "committed-rows-are-final")
 @pytest.mark.parametrize("first", range(0, SEEDS, 30))
 def test_history_is_every_row_once_and_in_order_whatever_happens(first: int) -> None:
     failures = [failure for seed in range(first, first + 30) if (failure := failure_of(seed))]

@@ -14,16 +14,16 @@ import pytest
 
 from tests.tui.stress.operations import CHANGES
 from tests.tui.stress.shadow import Drawn, Shadow
+from tests.tui.stress.simulated_app import SimulatedApp, Transcript, chrome_rows
 from tests.tui.stress.tmux_demo import TEXTS, operations, steps_row
 from tests.tui.stress.tmux_stream import ENDED, LINES
-from tests.tui.stress.world import Transcript, World, chrome_rows
 
 COLUMNS, ROWS = 60, 15
 SECONDS = 60.0
 
 
 class Tmux:
-    """A tmux server of our own with one window, in which a module runs."""
+    """A private tmux server with one window that runs a module."""
 
     def __init__(self, tmux: str, root: Path, words: str) -> None:
         self._command = [tmux, "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
@@ -44,7 +44,7 @@ class Tmux:
         return done.stdout
 
     def resize(self, height: int) -> None:
-        """Change the height; returns when the program could know, which tmux tells it later."""
+        """Changes the height. Returns when the program could know it, which tmux reports later."""
         self.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
         device = os.open(
             self.run("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY
@@ -57,7 +57,7 @@ class Tmux:
             os.close(device)
 
     def tape(self) -> list[str]:
-        """History and screen, without the blank rows at the end."""
+        """Returns history and screen without trailing blank rows."""
         rows = self.run("capture-pane", "-p", "-S", "-", "-E", "-").split("\n")
         return "\n".join(row.rstrip() for row in rows).rstrip("\n").split("\n")
 
@@ -78,48 +78,50 @@ def start(program: Callable[[str, str], str], root: Path) -> Iterator[Callable[[
         tmux.close()
 
 
-def drawn(world: World, columns: int, *, steps: int) -> Drawn:
-    transcript = Transcript(world)
+def drawn(app: SimulatedApp, columns: int, *, steps: int) -> Drawn:
+    transcript = Transcript(app)
     rows = transcript.render(columns)
     return Drawn(
-        rows=[*rows, *chrome_rows(world, columns), steps_row(steps)],
+        rows=[*rows, *chrome_rows(app, columns), steps_row(steps)],
         live=transcript.live_region_start,
         safe=transcript.commit_safe_end,
         overlay=None,
     )
 
 
-def wait_for(tmux: Tmux, wanted: list[str], step: object) -> None:
+def wait_for(tmux: Tmux, expected: list[str], step: object) -> None:
     end = time.monotonic() + SECONDS
-    while (tape := tmux.tape()) != wanted:
-        assert time.monotonic() < end, f"{step}:\n{wanted}\n{tape}"
+    while (tape := tmux.tape()) != expected:
+        assert time.monotonic() < end, f"{step}:\n{expected}\n{tape}"
 
 
 @pytest.mark.slow
-@pytest.mark.trap(152, 153, 156)
+@pytest.mark.behaviour(
+    "scrollback-is-never-erased", "committed-rows-are-final", "resizes-are-coalesced"
+)
 @pytest.mark.parametrize("seed", range(12))
 def test_in_tmux_every_row_is_there_once_and_in_order(
     seed: int, start: Callable[[str], Tmux]
 ) -> None:
-    tmux, world, shadow = start(f"tmux_demo {seed}"), World(seed, TEXTS), Shadow([])
+    tmux, app, shadow = start(f"tmux_demo {seed}"), SimulatedApp(seed, TEXTS), Shadow([])
     shadow.height = ROWS
-    shadow.draw(drawn(world, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
+    shadow.draw(drawn(app, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
     wait_for(tmux, shadow.tape(), "the first frame")
 
     for taken, step in enumerate(operations(seed), 1):
         if step.name in CHANGES:
-            CHANGES[step.name][0](world, step.amount)
+            CHANGES[step.name][0](app, step.amount)
         else:
             height = 3 + step.amount % 20
             tmux.resize(height)
             shadow.lower(height)
         tmux.run("send-keys", "n")
-        shadow.draw(drawn(world, COLUMNS, steps=taken), columns=COLUMNS, wipe=False)
+        shadow.draw(drawn(app, COLUMNS, steps=taken), columns=COLUMNS, wipe=False)
         wait_for(tmux, shadow.tape(), step)
 
 
 @pytest.mark.slow
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(3))
 def test_in_tmux_no_row_is_lost_when_its_size_changes_while_rows_come(
     seed: int, start: Callable[[str], Tmux]
@@ -129,7 +131,7 @@ def test_in_tmux_no_row_is_lost_when_its_size_changes_while_rows_come(
         end = time.monotonic() + SECONDS
         while seen not in (tape := "\n".join(tmux.tape())):
             assert time.monotonic() < end, tape
-        for _ in range(random.randrange(1, 4)):  # tmux tells of the first at once
+        for _ in range(random.randrange(1, 4)):  # tmux reports only the first at once
             columns, rows = random.choice((45, 50, 60, 75)), random.choice((10, 14, 20, 25))
             tmux.run("resize-window", "-x", str(columns), "-y", str(rows))
 

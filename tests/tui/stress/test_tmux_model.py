@@ -44,7 +44,7 @@ def run(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Callable
 
 
 class Player:
-    """Paints random frames on a pane, as the real program does."""
+    """Paints random frames on a pane, like the real program."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -53,7 +53,7 @@ class Player:
         self.lines: list[str] = []
 
     def frame(self) -> str:
-        """The bytes of another frame: the text has grown, and the rows below it are different."""
+        """Returns the bytes of the next frame: the text has grown, and the rows below it differ."""
         for _ in range(self.random.randrange(4)):
             self.lines.append(f"{len(self.lines)} {self.random.choice(TEXTS)}".rstrip())
         if self.lines and self.random.random() < 0.3:
@@ -67,10 +67,10 @@ class Player:
         return self.screen.paint(frame, repaint=repaint)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the pane, and maybe let the program know."""
+        """Resizes the pane, and maybe notifies the program."""
         self.model.resize(columns, rows)
         if self.random.random() < 0.8:
-            self.screen.resize_in_place(columns, rows, tape=self.model.tape)
+            self.screen.resize_in_place(columns, rows, pane=self.model.tape)
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ class Player:
 def test_the_model_does_what_tmux_does(seed: int, run: Callable[..., str], tmp_path: Path) -> None:
     player, gate = Player(seed), tmp_path / "gate"
     os.mkfifo(gate)
-    # Every frame waits for the gate, so that it comes at the size that it should.
+    # Every frame waits for the gate, so that it arrives at the right size.
     script = f"stty raw -echo; while cat '{gate}'; do :; done"
     run("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), script)
 
@@ -98,7 +98,7 @@ def test_the_model_does_what_tmux_does(seed: int, run: Callable[..., str], tmp_p
 
 
 def shown(run: Callable[..., str]) -> tuple[str, list[str]]:
-    """Where the cursor of the real pane is, and its rows."""
+    """Returns the cursor position of the real pane, and its rows."""
     place = "#{history_size} #{cursor_y} #{cursor_x}"
     text = run("display-message", "-p", place, ";", "capture-pane", "-p", "-S", "-")
     first, *rows = text.removesuffix("\n").split("\n")
@@ -106,6 +106,6 @@ def shown(run: Callable[..., str]) -> tuple[str, list[str]]:
 
 
 def state(model: TmuxModel) -> tuple[str, list[str]]:
-    """The same of the model."""
+    """Returns the same of the model."""
     row, column = model.cursor
     return f"{model.above} {row} {column}", list(model.tape.rows)

@@ -10,7 +10,7 @@ from random import Random
 from pi.tui.terminals.posix import ProcessTerminal
 from pi.tui.tui import TUI
 from tests.tui.stress.operations import CHANGES, Operation, random_operations
-from tests.tui.stress.world import Chrome, Transcript, World
+from tests.tui.stress.simulated_app import Chrome, SimulatedApp, Transcript
 
 TEXTS = (
     "plain words that say nothing much",
@@ -19,33 +19,35 @@ TEXTS = (
     "a long paragraph " + "that has to be wrapped because it does not fit " * 3,
     "",
 )
-"""Texts on whose width tmux agrees."""
+"""Texts whose width tmux agrees on."""
 
 OPERATIONS = 40
 
 
 def operations(seed: int) -> list[Operation]:
-    """What happens: changes of the world, and now and then another height."""
-    wanted = random_operations(Random(seed), 200)
-    return [step for step in wanted if step.name in CHANGES or step.name == "resize_height"][
+    """Returns the operations: changes of the app, and sometimes another height."""
+    expected = random_operations(Random(seed), 200)
+    return [step for step in expected if step.name in CHANGES or step.name == "resize_height"][
         :OPERATIONS
     ]
 
 
 def steps_row(taken: int) -> str:
-    """What the screen says about how many operations it shows: most of them change nothing else
-    that can be seen, and whoever watches must not go on before they are painted."""
+    """Returns a row with the number of applied operations.
+
+    Most operations have no other visible effect, and the test must wait until they are painted.
+    """
     return f"step {taken}"
 
 
 class Driver:
-    """Takes the keys."""
+    """Handles the keys."""
 
-    def __init__(self, world: World, tui: TUI, seed: int) -> None:
+    def __init__(self, app: SimulatedApp, tui: TUI, seed: int) -> None:
         self.focused = False
         self.ended = asyncio.Event()
         self._taken = 0
-        self._world = world
+        self._app = app
         self._tui = tui
         self._operations = iter(operations(seed))
 
@@ -62,16 +64,16 @@ class Driver:
         operation = next(self._operations)
         self._taken += 1
         if operation.name in CHANGES:
-            CHANGES[operation.name][0](self._world, operation.amount)
+            CHANGES[operation.name][0](self._app, operation.amount)
         self._tui.request_render()
 
 
 async def main(seed: int) -> None:
-    world = World(seed, TEXTS)
+    app = SimulatedApp(seed, TEXTS)
     tui = TUI(ProcessTerminal(env=os.environ), env=os.environ, strict=True)
-    driver = Driver(world, tui, seed)
-    tui.add_child(Transcript(world))
-    tui.add_child(Chrome(world))
+    driver = Driver(app, tui, seed)
+    tui.add_child(Transcript(app))
+    tui.add_child(Chrome(app))
     tui.add_child(driver)
     tui.set_focus(driver)
     with tui:

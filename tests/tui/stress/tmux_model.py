@@ -1,7 +1,7 @@
-"""A pane of tmux as far as our bytes need one: its grid, its history, and how it is resized.
+"""A model of a tmux pane: its grid, its history, and how it is resized.
 
-Written after what tmux 3.3 does and compared with a real one in ``test_tmux_model``. A row that was
-wrapped remembers that it goes on in the next one; a resize joins such rows and wraps them anew.
+It follows tmux 3.3 and is compared with a real one in ``test_tmux_model``. A wrapped row records
+that it continues in the next one; a resize joins such rows and wraps them again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Listener, Size
 from pi.tui.text.width import grapheme_width, graphemes
 
@@ -19,11 +19,11 @@ _TOKEN = re.compile(
     r"|(?P<control>[\r\n])|(?P<text>[^\x00-\x1f]+)"
 )
 SECOND_HALF = ""
-"""The cell behind a wide character."""
+"""The second cell of a wide character."""
 
 
 class Line:
-    """Cells that were written, and whether they go on in the next line."""
+    """Written cells, and whether they continue in the next line."""
 
     def __init__(self, cells: list[str] | None = None, *, is_wrapped: bool = False) -> None:
         self.cells = cells or []
@@ -43,14 +43,14 @@ class Line:
 
 
 class Cursor(NamedTuple):
-    """A cell of the screen; behind the last column if the next character is to be wrapped."""
+    """A cell of the screen; after the last column if the next character will wrap."""
 
     row: int
     column: int
 
 
 class TmuxModel:
-    """Implements ``pi.tui.terminal.Terminal``. ``resize`` does not tell; ``tell`` does."""
+    """Implements ``pi.tui.terminal.Terminal``. ``resize`` is silent; ``report_size`` notifies."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
@@ -61,25 +61,25 @@ class TmuxModel:
         self.cursor = Cursor(0, 0)
         self._saved = Cursor(0, 0)
         self._scrolled = 0
-        """Lines of history that a higher screen takes back."""
+        """History lines that a higher screen takes back."""
         self._wraps = True
         self._listener: Listener | None = None
         self.size_after_look: tuple[int, int] | None = None
-        """Taken as soon as somebody has looked."""
+        """Applied after the next read of the pane."""
 
     @property
     def above(self) -> int:
-        """How many lines are history."""
+        """The number of history lines."""
         return len(self.lines) - self.rows
 
     @property
-    def tape(self) -> Tape:
+    def tape(self) -> PaneText:
         rows = [str(line) for line in self.lines]
-        return Tape(rows=rows, width=self.columns, height=self.rows)
+        return PaneText(rows=rows, width=self.columns, height=self.rows)
 
     @property
     def joined(self) -> list[str]:
-        """The rows with those in one piece again that are wrapped."""
+        """Returns the rows with wrapped ones joined."""
         rows, start = [], ""
         for line in self.lines:
             start += "".join(line.cells)
@@ -88,8 +88,8 @@ class TmuxModel:
                 start = ""
         return rows
 
-    def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
-        """Like ``pi.tui.terminals.tmux.look_at``, at once; the answer may be stale."""
+    def look(self, done: Callable[[PaneText | None], None]) -> Callable[[], None]:
+        """Like ``read_tmux_pane``, but synchronous; the result may be stale."""
         tape = self.tape
         if self.size_after_look is not None:
             self.resize(*self.size_after_look)
@@ -106,8 +106,8 @@ class TmuxModel:
     def suspend(self) -> None:
         pass
 
-    def tell(self) -> None:
-        """Let the program know the size."""
+    def report_size(self) -> None:
+        """Notifies the program of the size."""
         self.size = Size(columns=self.columns, rows=self.rows)
         if self._listener is not None:
             self._listener.on_resize()
@@ -129,7 +129,7 @@ class TmuxModel:
                 self._feed()
 
     def resize(self, columns: int, rows: int) -> None:
-        """What tmux does to the grid: first the height, then the width."""
+        """Resizes the grid like tmux: first the height, then the width."""
         row, column = self.above + self.cursor.row, self.cursor.column
         self._change_height(rows)
         if columns != self.columns:
@@ -188,7 +188,7 @@ class TmuxModel:
 
     def _erase_below(self) -> None:
         first = self.above + self.cursor.row
-        if self.cursor == (0, 0):  # tmux keeps what stood there
+        if self.cursor == (0, 0):  # tmux keeps the old contents
             used = max(
                 (row for row in range(self.rows) if self.lines[first + row].cells), default=-1
             )
@@ -200,7 +200,7 @@ class TmuxModel:
             self._blank(row)
 
     def _erase_rest(self) -> None:
-        """Erase from the cursor on. Written cells still count as such, unless all are erased."""
+        """Erases from the cursor on. Written cells still count as such, unless all are erased."""
         cells, column = self._line.cells, self.cursor.column
         if column:
             cells[column:] = [" "] * len(cells[column:])
@@ -208,7 +208,7 @@ class TmuxModel:
             self._blank(self.above + self.cursor.row)
 
     def _blank(self, first: int) -> None:
-        """Make a line new; the one above does not go on in it."""
+        """Resets a line; the line above does not continue in it."""
         self.lines[first] = Line()
         if first:
             self.lines[first - 1].is_wrapped = False
@@ -236,7 +236,7 @@ class TmuxModel:
         self.rows = rows
 
     def _reflow(self, row: int, column: int) -> tuple[int, int]:
-        """Wrap all lines anew; returns where the cursor's cell is then."""
+        """Wraps all lines again. Returns the new position of the cursor's cell."""
         lines: list[Line] = []
         found = (0, 0)
         whole: list[str] = []
@@ -275,7 +275,7 @@ def _wrapped(cells: list[str], width: int) -> list[Line]:
 
 
 def _find(pieces: list[Line], place: int, *, first: int) -> tuple[int, int]:
-    """The line and column of a cell; -1 is behind the last one."""
+    """Returns the line and column of a cell; -1 is after the last one."""
     if place < 0:
         return first + len(pieces) - 1, len(pieces[-1].cells)
     for number, piece in enumerate(pieces):

@@ -1,4 +1,4 @@
-"""Runs operations on a real ``TUI`` before a real emulator, and compares after every frame."""
+"""Runs operations on a real ``TUI`` with a real emulator, and compares after every frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.stress.operations import CHANGES, Operation
 from tests.tui.stress.shadow import Drawn, Shadow, plain
-from tests.tui.stress.world import Box, Chrome, Transcript, World, chrome_rows
+from tests.tui.stress.simulated_app import Box, Chrome, SimulatedApp, Transcript, chrome_rows
 
 SYNC, END_SYNC, WRAP_OFF, WRAP_ON = "\x1b[?2026h", "\x1b[?2026l", "\x1b[?7l", "\x1b[?7h"
 DESTRUCTIVE = ("\x1b[3J", "\x1b[2J", "\x1b[H", "\x1b[22J", "\x1bc")
@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     rows: int
     pane: bool
     before: int
-    """Rows of a shell that are on the screen when we start."""
+    """Rows of a shell on the screen at start."""
 
 
 SHAPES = (
@@ -46,11 +46,11 @@ class Violation(AssertionError):
 
 
 class Trial:
-    """One terminal, one program on it, and the shadow that knows better."""
+    """One terminal, one program on it, and the shadow with the expected contents."""
 
     def __init__(self, seed: int, shape: Shape) -> None:
         self.shape = shape
-        self.world = World(seed)
+        self.app = SimulatedApp(seed)
         self.timers = ManualTimers()
         self.terminal = VirtualTerminal(shape.columns, shape.rows)
         before = [f"shell {number}" for number in range(shape.before)]
@@ -58,12 +58,12 @@ class Trial:
         self.tui = TUI(
             self.terminal, env={"TERM": "tmux-256color"} if shape.pane else {}, strict=True
         )
-        self.tui.add_child(Transcript(self.world))
-        self.tui.add_child(Chrome(self.world))
+        self.tui.add_child(Transcript(self.app))
+        self.tui.add_child(Chrome(self.app))
         self.shadow = Shadow(before)
         self.shown: tuple[OverlayHandle, Box] | None = None
         self.edited: set[str] = set()
-        """Lines that came into rows which were history already, and so are in none."""
+        """Lines that were edited into rows of history and therefore are not visible."""
         self.wipe = False
         """Whether the next frame may erase history."""
         self.tui.start(self.timers)
@@ -75,7 +75,7 @@ class Trial:
 
     def apply(self, operation: Operation) -> None:
         if operation.name in CHANGES:
-            CHANGES[operation.name][0](self.world, operation.amount)
+            CHANGES[operation.name][0](self.app, operation.amount)
             self.tui.request_render()
             if operation.paint:
                 self.paint()
@@ -108,9 +108,9 @@ class Trial:
             self.compare()
 
     def clear(self, amount: int) -> None:
-        """Another session."""
-        self.world.blocks.clear()
-        self.world.add_block(amount % 50, is_final=True)
+        """Opens another session."""
+        self.app.blocks.clear()
+        self.app.add_block(amount % 50, is_final=True)
         self.wipe = not self.shape.pane
         self.tui.request_render(force=True, clear_scrollback=True)
         self.paint()
@@ -133,12 +133,12 @@ class Trial:
         self.paint()
 
     def scroll(self, amount: int) -> None:
-        """A reader scrolls up while the answer streams; what is read must not move."""
+        """Scrolls up while the answer streams; the visible text must not move."""
         self.paint()
         up = min(len(self.terminal.history), 1 + amount % 60)
         self.terminal.scroll_up(up)
         seen = self.terminal.view[:up]
-        CHANGES["stream"][0](self.world, amount)
+        CHANGES["stream"][0](self.app, amount)
         self.tui.request_render()
         self.paint()
         if up and self.terminal.view[: len(seen)] != seen:
@@ -146,7 +146,7 @@ class Trial:
         self.terminal.scroll_up(-1_000_000)
 
     def suspend(self, amount: int) -> None:
-        """The shell gets the terminal and gives it back."""
+        """Gives the terminal to the shell and takes it back."""
         self.paint()
         shown = self.shadow.window
         self.shadow.above += shown if shown != [""] else []
@@ -155,14 +155,14 @@ class Trial:
 
     def drawn(self) -> Drawn:
         columns = self.terminal.size.columns
-        transcript = Transcript(self.world)
+        transcript = Transcript(self.app)
         rows = transcript.render(columns)
         place = None
         if self.shown is not None and (bounds := self.shown[0].bounds) is not None:
             lines = self.shown[1].render(bounds.width)[: bounds.height]
             place = (bounds.row, bounds.column, lines)
         return Drawn(
-            rows=[*rows, *chrome_rows(self.world, columns)],
+            rows=[*rows, *chrome_rows(self.app, columns)],
             live=transcript.live_region_start,
             safe=transcript.commit_safe_end,
             overlay=place,
@@ -177,34 +177,35 @@ class Trial:
 
     def compare_tape(self) -> None:
         actual = [_without_marks(row) for row in _without_blank_end(self.terminal.tape)]
-        wanted = [_without_marks(row) for row in self.shadow.tape()]
-        if actual != wanted:
-            raise Violation(_difference(wanted, actual))
+        expected = [_without_marks(row) for row in self.shadow.tape()]
+        if actual != expected:
+            raise Violation(_difference(expected, actual))
         self.compare_cursor()
 
     def compare_cursor(self) -> None:
         column, row = self.terminal.cursor
         place = (len(self.terminal.history) + row, column)
-        wanted = (len(self.shadow.above) + self.shadow.caret[0], self.shadow.caret[1])
-        if place != wanted:
-            raise Violation(f"the cursor is at {place} and not at {wanted}")
+        expected = (len(self.shadow.above) + self.shadow.caret[0], self.shadow.caret[1])
+        if place != expected:
+            raise Violation(f"the cursor is at {place} and not at {expected}")
 
     def accept_pane(self, *, same_width: bool) -> None:
-        """A pane wraps its history by itself; no row may be lost, and the window must be right."""
+        """Checks a pane: no row may be lost, and the window must match."""
         display = self.tui.display
         assert isinstance(display, RegularDisplay)
         drawn, ledger, tape = self.drawn(), display.ledger, self.terminal.tape
         rows = [plain(row) for row in drawn.rows]
         shown = rows[: ledger.committed] + (rows[ledger.top :] if self.shown is None else [])
         self.edited |= _numbers(self.shadow.edited())
-        everything = "".join(tape)  # a pane may join rows that it wrapped before, and wrap again
+        everything = "".join(tape)  # a pane may join wrapped rows and wrap them again
         if lost := {line for line in _numbers(shown) - self.edited if line not in everything}:
             raise Violation(f"lost in a resize of a pane: {lost}")
         self.shadow.height = self.terminal.size.rows
         self.shadow.show(drawn, ledger.top, columns=self.terminal.size.columns)
         start = len(self.terminal.history) + self.terminal.cursor[1] - self.shadow.caret[0]
         self.shadow.above = tape[:start]
-        # At the same width history still has what was edited since; at another it is taken anew.
+        # At the same width, history still has rows that were edited since; otherwise it is read
+        # again.
         kept = self.shadow.committed[: ledger.committed] if same_width else []
         self.shadow.committed = kept + rows[len(kept) : ledger.committed]
         self.shadow.last = rows
@@ -224,12 +225,12 @@ class Trial:
 
 
 def _numbers(rows: list[str]) -> set[str]:
-    """The lines that begin in these rows, by number."""
+    """Returns the numbers of the lines that begin in these rows."""
     return {row[:5] for row in rows if row[:5].isdigit()}
 
 
 def _without_marks(row: str) -> str:
-    """A row without what the emulator drops in the last column when lines do not wrap."""
+    """Returns a row without what the emulator drops in the last column without wrapping."""
     return _MARKS.sub("", row)
 
 
@@ -239,8 +240,8 @@ def _without_blank_end(rows: list[str]) -> list[str]:
     return rows
 
 
-def _difference(wanted: list[str], actual: list[str]) -> str:
-    pairs = enumerate(zip(wanted, actual, strict=False))
-    first = next((number for number, (a, b) in pairs if a != b), min(len(wanted), len(actual)))
+def _difference(expected: list[str], actual: list[str]) -> str:
+    pairs = enumerate(zip(expected, actual, strict=False))
+    first = next((number for number, (a, b) in pairs if a != b), min(len(expected), len(actual)))
     around = slice(max(0, first - 3), first + 6)
-    return f"row {first} differs: wanted {wanted[around]}, got {actual[around]}"
+    return f"row {first} differs: expected {expected[around]}, got {actual[around]}"

@@ -1,4 +1,4 @@
-"""Texts that are hard to measure, for every test of the width engine."""
+"""Texts that are hard to measure, shared by the tests of ``pi.tui.text``."""
 
 from __future__ import annotations
 

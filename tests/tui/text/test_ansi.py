@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, link, strip_sequences
+from pi.tui.text.ansi import SEQUENCE, StyledLine, StyleState, link, strip_sequences
 from tests.tui.text.samples import SEQUENCES, styled_line
 
 
@@ -38,13 +38,15 @@ def test_sequences_are_removed_and_line_feeds_and_tabs_stay() -> None:
         ("\x1b[38m\x1b[99m", "\x1b[38m", "\x1b[39m"),
     ],
 )
-def test_the_state_knows_how_to_open_and_close(sequences: str, opening: str, closing: str) -> None:
+def test_the_state_returns_opening_and_closing_sequences(
+    sequences: str, opening: str, closing: str
+) -> None:
     state = state_after(sequences)
 
     assert (state.opening(), state.closing()) == (opening, closing)
 
 
-def test_a_cursor_marker_is_no_style() -> None:
+def test_a_cursor_marker_is_not_a_style() -> None:
     assert StyleState().apply("\x1b_pi:c\x07") is False
 
 
@@ -53,7 +55,7 @@ def test_a_link_closes_itself() -> None:
 
 
 @given(st.lists(st.sampled_from(SEQUENCES)).map("".join))
-def test_opening_brings_back_the_state_and_closing_ends_it(sequences: str) -> None:
+def test_opening_restores_the_state_and_closing_ends_it(sequences: str) -> None:
     state = state_after(sequences)
 
     assert state_after(state.opening()).opening() == state.opening()
@@ -61,8 +63,8 @@ def test_opening_brings_back_the_state_and_closing_ends_it(sequences: str) -> No
 
 
 @given(styled_line)
-def test_a_line_woven_again_shows_the_same(line: str) -> None:
-    weaver = Weaver(line)
+def test_a_line_joined_from_pieces_is_unchanged(line: str) -> None:
+    weaver = StyledLine(line)
 
     woven = weaver.piece(0, len(weaver.plain))
 

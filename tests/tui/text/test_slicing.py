@@ -40,14 +40,14 @@ def test_columns_are_cut_out(text: str, start: int, width: int, expected: str) -
     assert slice_columns(text, start, width) == expected
 
 
-@pytest.mark.trap(160)
+@pytest.mark.behaviour("overlay-on-a-wide-cell")
 def test_a_wide_character_that_is_cut_becomes_blank() -> None:
     cuts = [slice_columns("日本語", 1, width) for width in range(6)]
 
     assert cuts == ["", " ", "  ", " 本", " 本 ", " 本語"]
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_a_link_is_closed_where_the_text_is_cut() -> None:
     text = "\x1b]8;;https://example.org\x07a long link\x1b]8;;\x07"
 
@@ -63,7 +63,7 @@ def test_a_slice_has_exactly_its_columns(text: str, start: int, width: int) -> N
 
 
 @given(LINES, COLUMNS, COLUMNS)
-def test_what_is_left_stands_where_it_stood(text: str, start: int, width: int) -> None:
+def test_a_slice_keeps_its_columns(text: str, start: int, width: int) -> None:
     expected = cells(text)[start : start + width]
     while expected and expected[0] == AFTER_WIDE:  # the left half was cut off
         expected[0] = " "
@@ -73,7 +73,7 @@ def test_what_is_left_stands_where_it_stood(text: str, start: int, width: int) -
     assert cells(slice_columns(text, start, width)) == expected
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(LINES, COLUMNS)
 def test_truncated_text_fits_and_padded_text_fits_exactly(text: str, width: int) -> None:
     assert visible_width(truncate_to_width(text, width)) <= width
@@ -95,7 +95,7 @@ AFTER_WIDE = ""
 
 
 def cells(text: str) -> list[str]:
-    """What stands in each column; the second column of a wide grapheme is ``AFTER_WIDE``."""
+    """Returns the contents of each column; a wide grapheme is followed by ``AFTER_WIDE``."""
     row: list[str] = []
     for grapheme in graphemes(strip_sequences(text)):
         columns = grapheme_width(grapheme)

@@ -39,13 +39,13 @@ SAMPLES = {
 }
 
 
-@pytest.mark.trap(159)
+@pytest.mark.behaviour("widths-of-graphemes")
 @pytest.mark.parametrize(("text", "width"), SAMPLES.items())
 def test_every_script_has_its_width(text: str, width: int) -> None:
     assert visible_width(text) == width
 
 
-@pytest.mark.trap(159)
+@pytest.mark.behaviour("widths-of-graphemes")
 @pytest.mark.parametrize("text", SAMPLES)
 def test_a_terminal_that_knows_graphemes_agrees(text: str) -> None:
     with pyghostty.Terminal(cols=40, rows=2) as terminal:
@@ -72,7 +72,7 @@ def test_sequences_and_controls_take_no_column(text: str) -> None:
     assert visible_width(text) == 2
 
 
-@pytest.mark.trap(160)
+@pytest.mark.behaviour("overlay-on-a-wide-cell")
 def test_a_tab_is_as_wide_as_the_spaces_it_becomes() -> None:
     assert visible_width("a\tb") == len(expand_tabs("a\tb")) == 2 + TAB_WIDTH
 

@@ -31,7 +31,7 @@ def test_lines_break_at_words(text: str, width: int, lines: list[str]) -> None:
     assert wrap_text(text, width) == lines
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 @pytest.mark.parametrize(
     ("text", "width", "lines"),
     [
@@ -47,7 +47,7 @@ def test_cjk_breaks_between_characters(text: str, width: int, lines: list[str]) 
     assert wrap_text(text, width) == lines
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_styles_and_links_go_on_and_each_line_closes_its_own() -> None:
     text = "\x1b[1mone \x1b]8;;u\x07two\x1b[0m three\x1b]8;;\x07"
 
@@ -65,20 +65,20 @@ def test_a_cursor_marker_is_never_lost() -> None:
     ]
 
 
-@pytest.mark.trap(163)
+@pytest.mark.behaviour("long-content-does-not-overflow")
 def test_a_line_of_a_million_characters_is_wrapped() -> None:
     lines = wrap_text("x" * 1_000_000, 80)
 
     assert (len(lines), set(map(len, lines))) == (12_500, {80})
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(plain_line, widths)
 def test_no_plain_line_is_too_wide(text: str, width: int) -> None:
     assert max(map(visible_width, wrap_text(text, width))) <= width
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(styled_line, widths)
 def test_no_styled_line_is_too_wide(text: str, width: int) -> None:
     assert max(map(visible_width, wrap_text(text, width))) <= width
@@ -112,14 +112,14 @@ def test_wrapping_styled_text_breaks_where_plain_text_breaks(text: str, width: i
 
 
 @given(st.text("ab  ", max_size=40), widths)
-def test_the_short_way_for_ascii_leads_to_the_same_lines(text: str, width: int) -> None:
+def test_the_ascii_fast_path_returns_the_same_lines(text: str, width: int) -> None:
     accented = text.replace("b", "é")
 
     assert wrap_text(accented, width) == [line.replace("b", "é") for line in wrap_text(text, width)]
 
 
 def styled_cells(text: str) -> list[tuple[str, str]]:
-    """Every visible character, spaces aside, with the styles in force."""
+    """Returns every visible character except spaces, with its styles."""
     state = StyleState()
     cells: list[tuple[str, str]] = []
     position = 0

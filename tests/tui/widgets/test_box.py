@@ -26,7 +26,7 @@ def test_an_empty_box_takes_no_rows() -> None:
     assert (box.render(5), box.children) == ([], ())
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_a_style_inside_does_not_end_the_background() -> None:
     box = Box(0, 0, painter(Style(background=4)))
     box.add_child(Text("\x1b[41mred\x1b[0m", 0, 0))
@@ -59,7 +59,7 @@ def test_clearing_and_invalidating_reach_the_children() -> None:
     assert box.render(5) == []
 
 
-def test_what_a_child_says_about_its_rows_is_passed_on() -> None:
+def test_the_live_region_of_a_child_is_passed_on() -> None:
     box = Box(1, 2)
     box.add_child(Markdown("one\n\ntwo", 0, 0, is_streaming=True))
     box.render(10)

@@ -6,7 +6,7 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.loader import CancellableLoader
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_escape_and_ctrl_c_cancel_once(key: str) -> None:
     cancelled: list[str] = []

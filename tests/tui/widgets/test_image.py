@@ -4,7 +4,7 @@ import pytest
 
 from pi.tui.images import protocols
 from pi.tui.images.graphics import Graphics, Image, picture
-from pi.tui.images.protocols import Cells
+from pi.tui.images.protocols import CellExtent
 from tests.tui.images.pictures import make_picture
 
 PNG = make_picture("PNG", 90, 90)
@@ -14,7 +14,7 @@ def kitty_graphics(limit: int = 5) -> Graphics:
     return Graphics("kitty", write=lambda text: None, limit=limit)
 
 
-def test_without_a_protocol_a_line_tells_what_it_is() -> None:
+def test_without_a_protocol_a_line_describes_the_image() -> None:
     shown = picture(PNG, name="a\x1b[2J\nb.png")
 
     assert Image(shown).render(60) == ["[Image: a b.png [image/png] 90x90]"]
@@ -25,15 +25,15 @@ def test_without_a_protocol_a_line_tells_what_it_is() -> None:
 def test_a_picture_takes_its_cells() -> None:
     image = Image(picture(PNG), kitty_graphics())
 
-    assert image.render(40) == [protocols.place(1, Cells(10, 5)), "", "", "", ""]
+    assert image.render(40) == [protocols.place(1, CellExtent(10, 5)), "", "", "", ""]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_is_fitted_again_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
 
-    assert image.render(4) == [protocols.place(1, Cells(4, 2)), ""]
+    assert image.render(4) == [protocols.place(1, CellExtent(4, 2)), ""]
 
 
 def test_unchanged_rows_are_the_same_list() -> None:
@@ -42,8 +42,8 @@ def test_unchanged_rows_are_the_same_list() -> None:
     assert image.render(40) is image.render(40)
 
 
-@pytest.mark.trap(153, 176)
-def test_a_picture_that_must_go_leaves_a_text_of_the_same_height() -> None:
+@pytest.mark.behaviour("committed-rows-are-final", "inline-images")
+def test_a_removed_image_leaves_a_text_of_the_same_height() -> None:
     graphics = kitty_graphics(limit=1)
     old, new = Image(picture(PNG), graphics), Image(picture(PNG), graphics)
     old.render(40)

@@ -22,7 +22,7 @@ def pressed(field: Input, *keys: str) -> Input:
 
 
 def shown(field: Input, width: int) -> str:
-    """The row, with the cursor as a bar."""
+    """Returns the row, with the cursor as a bar."""
     (row,) = field.render(width)
     return re.sub(r"\x1b\[[0-9;]*m", "", row.replace(CURSOR_MARKER, "|"))
 
@@ -39,7 +39,7 @@ def test_the_placeholder_is_there_until_something_is_typed() -> None:
     assert shown(pressed(field, "x"), 10) == "> x| "
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_cursor_is_seen_on_a_placeholder() -> None:
     field = Input(placeholder="日本")
     field.focused = True
@@ -47,13 +47,13 @@ def test_the_cursor_is_seen_on_a_placeholder() -> None:
     assert field.render(10) == [f"> {CURSOR_MARKER}\x1b[7m日\x1b[27m本"]
 
 
-def test_prompts_and_placeholders_command_no_terminal() -> None:
+def test_prompts_and_placeholders_are_sanitised() -> None:
     field = Input(prompt="\x1b[1mName\x1b[0m\x1b[2J: ", placeholder="a\x1b]0;b\x07\nc")
 
     assert field.render(20) == ["\x1b[1mName\x1b[0m: a c"]
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 def test_a_long_text_scrolls_by_columns() -> None:
     field = pressed(Input(), *"日本語日本語")
 
@@ -70,7 +70,7 @@ def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
     assert shown(pressed(field, LEFT, LEFT), 4) == "|efgh"
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 def test_what_becomes_shorter_is_shown_from_its_start() -> None:
     field = pressed(Input(prompt="", placeholder="find"), *"0123456789")
     assert shown(field, 6) == "56789| "
@@ -88,7 +88,7 @@ def test_enter_submits_and_escape_cancels() -> None:
     assert said == ["a", "cancelled", "cancelled"]
 
 
-def test_changes_are_told_but_not_moves() -> None:
+def test_on_change_is_called_for_changes_but_not_for_moves() -> None:
     changes = list[str]()
     field = Input(on_change=changes.append)
     pressed(field, "a", LEFT, "b", UNDO)
@@ -109,8 +109,8 @@ def test_a_value_can_be_set() -> None:
     assert (field.get_value(), shown(pressed(field), 10)) == ("abc", "> abc| ")
 
 
-@pytest.mark.trap(207)
-def test_a_masked_field_shows_dots_and_leaves_nothing_behind() -> None:
+@pytest.mark.behaviour("masked-input-leaves-nothing")
+def test_a_masked_field_shows_dots_and_keeps_only_the_value() -> None:
     field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
     assert shown(field, 12) == "> •••••••••|•"
 

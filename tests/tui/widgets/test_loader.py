@@ -12,7 +12,7 @@ def test_a_spinner_stands_before_its_message() -> None:
     assert loader.render(30) == ["", f" <{FRAMES[0]}> Thinking hard"]
 
 
-@pytest.mark.trap(169)
+@pytest.mark.behaviour("input-before-painting")
 def test_time_chooses_the_frame_and_only_another_frame_is_a_change() -> None:
     loader = Loader("x")
     times = [100.0, 100.0 + INTERVAL / 2, 100.0 + INTERVAL * 1.5, 100.0 + INTERVAL * 10.5]

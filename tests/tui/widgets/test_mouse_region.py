@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.component import Area
 from pi.tui.fullscreen.display import MouseRouter, targets_at
 from pi.tui.input.reports import MouseReport
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseRegion
+from pi.tui.mouse import MouseEvent, MouseRegion, MouseResult
 from pi.tui.stacks import HStack
 from tests.tui.parts import Rows
 
@@ -13,9 +13,9 @@ PRESS = MouseReport(action="press", button="left", x=4, y=0)
 def test_a_region_reacts_where_its_child_is() -> None:
     events: list[tuple[str, int, int]] = []
 
-    def on_mouse(event: MouseEvent) -> MouseAnswer:
+    def on_mouse(event: MouseEvent) -> MouseResult:
         events.append((event.type, event.x, event.y))
-        return MouseAnswer(handled=True)
+        return MouseResult(handled=True)
 
     button = MouseRegion(Rows("OK"), on_mouse)
     stack = HStack(Rows("abc"), button)
@@ -23,7 +23,7 @@ def test_a_region_reacts_where_its_child_is() -> None:
 
     answer, owner = MouseRouter().route(PRESS, targets_at(Area(stack, 0, 0, 10, 1), 4, 0))
 
-    assert (answer, owner, events) == (MouseAnswer(handled=True), button, [("press", 1, 0)])
+    assert (answer, owner, events) == (MouseResult(handled=True), button, [("press", 1, 0)])
 
 
 def test_a_region_looks_like_its_child() -> None:

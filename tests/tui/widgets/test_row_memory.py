@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 
 
-def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None:
-    memory = RowMemory()
+def test_rows_are_drawn_again_only_for_another_width_or_when_discarded() -> None:
+    memory = RowCache()
     drawn: list[int] = []
 
     def draw(width: int) -> list[str]:
@@ -21,7 +21,7 @@ def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None
 
 
 def test_rows_are_drawn_again_in_other_circumstances() -> None:
-    memory = RowMemory()
+    memory = RowCache()
 
     first = memory.rows(5, lambda width: ["plain"], False)
     same = memory.rows(5, lambda width: ["never drawn"], False)

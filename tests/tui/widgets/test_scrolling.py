@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.input.keymap import Keymap
-from pi.tui.widgets.select_list import Selection
+from pi.tui.widgets.select_list import ListSelection
 
 UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
 
 
-def selection(count: int, max_visible: int = 3) -> Selection:
-    made = Selection(max_visible, Keymap())
+def selection(count: int, max_visible: int = 3) -> ListSelection:
+    made = ListSelection(max_visible, Keymap())
     made.resize(count)
     return made
 
@@ -34,15 +34,15 @@ def test_keys_move_the_selection(keys: list[str], index: int) -> None:
     assert made.index == index
 
 
-def test_other_keys_are_left_to_others() -> None:
+def test_other_keys_are_not_handled() -> None:
     assert selection(10).handle_input("x") is False
 
 
-def test_the_position_is_told_when_not_all_is_visible() -> None:
+def test_the_position_is_shown_when_rows_are_hidden() -> None:
     assert (selection(4).position, selection(3).position) == ("(1/4)", "")
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 @given(
     st.lists(st.sampled_from([UP, DOWN, PAGE_UP, PAGE_DOWN])),
     st.integers(0, 12),
@@ -63,7 +63,7 @@ def test_the_selected_row_is_there_and_visible(
 
 def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:
     room = [5]
-    selection = Selection(lambda: room[0], Keymap())
+    selection = ListSelection(lambda: room[0], Keymap())
     selection.resize(20)
     selection.select(10)
     before = (selection.room, selection.visible)

@@ -18,7 +18,7 @@ MARKS = SelectTheme(
 )
 
 
-def test_rows_show_labels_and_descriptions_and_where_one_is() -> None:
+def test_rows_show_labels_descriptions_and_the_position() -> None:
     items = SelectList(ITEMS, 3, MARKS)
     items.select(1)
 
@@ -34,17 +34,17 @@ def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
     assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
 
 
-def test_a_value_stands_in_for_a_missing_label() -> None:
+def test_a_value_replaces_a_missing_label() -> None:
     assert SelectList([SelectItem(value="only")]).render(12) == ["→ only"]
 
 
-def test_labels_cannot_command_the_terminal() -> None:
+def test_labels_are_sanitised() -> None:
     item = SelectItem(value="x", label="a\x1b[2J\nb", description="\x1b]52;c;AA\x07d")
 
     assert SelectList([item]).render(30) == ["→ a b  d"]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_the_best_match_is_selected_while_typing() -> None:
     items = SelectList(ITEMS)
     items.select(3)
@@ -55,7 +55,7 @@ def test_the_best_match_is_selected_while_typing() -> None:
     assert items.render(12) == ["→ gamma"]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_an_empty_list_has_nothing_to_choose() -> None:
     chosen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append)
@@ -68,7 +68,7 @@ def test_an_empty_list_has_nothing_to_choose() -> None:
     assert items.render(30) == ["  No matching items"]
 
 
-def test_enter_chooses_and_changes_are_told() -> None:
+def test_enter_chooses_and_on_change_is_called() -> None:
     chosen: list[SelectItem] = []
     seen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append, on_change=seen.append)
@@ -80,7 +80,7 @@ def test_enter_chooses_and_changes_are_told() -> None:
     assert (chosen, seen) == ([ITEMS[2]], [ITEMS[1], ITEMS[2]])
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_escape_and_ctrl_c_close(key: str) -> None:
     cancelled: list[str] = []
@@ -89,7 +89,7 @@ def test_escape_and_ctrl_c_close(key: str) -> None:
     assert cancelled == ["now"]
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(
     st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), max_size=8),
     st.integers(1, 50),

@@ -76,7 +76,7 @@ def test_a_setting_without_choices_stays() -> None:
     assert changes.made == []
 
 
-def test_a_submenu_takes_over_and_gives_a_value_back() -> None:
+def test_a_submenu_takes_over_and_returns_a_value() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r")
     assert changes.list.render(20) == ["→ light", "  dark"]
@@ -87,7 +87,7 @@ def test_a_submenu_takes_over_and_gives_a_value_back() -> None:
     assert changes.list.render(20)[1] == "→ Theme      dark"
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r", "\x1b")
@@ -98,7 +98,7 @@ def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> N
     assert changes.cancelled == 1
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_typing_searches_and_selects_the_best_match() -> None:
     changes = Changes(is_searchable=True)
     changes.type("\x1b[B", "s", "o")
@@ -108,7 +108,7 @@ def test_typing_searches_and_selects_the_best_match() -> None:
     assert len(changes.list.render(60)) == 9
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_a_setting_is_found_by_its_name_too() -> None:
     changes = Changes(is_searchable=True)
     changes.type("s", "i", "z", "e")
@@ -123,7 +123,7 @@ def test_a_search_without_a_match_has_nothing_to_change() -> None:
     assert changes.list.render(40) == ["> xx", "", "  No matching settings", "", HINT]
 
 
-def test_a_long_list_tells_where_one_is() -> None:
+def test_a_long_list_shows_the_position() -> None:
     assert Changes(max_visible=2).list.render(60)[:3] == [
         "→ Sound      on",
         "  Theme      auto",
@@ -146,7 +146,7 @@ def test_no_row_is_too_wide(width: int) -> None:
     assert max(map(visible_width, rows)) <= width
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_caret_is_where_the_search_is_typed() -> None:
     changes = Changes(is_searchable=True)
     changes.list.focused = True
@@ -187,7 +187,7 @@ def test_where_there_is_little_room_labels_are_cut_rather_than_values() -> None:
     assert made.render(50) == ["→ A rather long label of it  (not set)"]
 
 
-def test_it_is_known_whether_a_submenu_asks() -> None:
+def test_is_asking_reports_an_open_submenu() -> None:
     changes = Changes()
     before = changes.list.is_asking
     changes.type("\x1b[B", "\r")

@@ -32,7 +32,7 @@ def test_colours_stay_and_other_sequences_go() -> None:
     assert text.render(20) == ["\x1b[31mred\x1b[39m x"]
 
 
-@pytest.mark.trap(162)
+@pytest.mark.behaviour("line-ends-are-normalised")
 def test_line_ends_and_tabs_are_made_uniform() -> None:
     assert Text("a\r\nb\rc\td", 0, 0).render(20) == ["a", "b", "c    d"]
 
@@ -49,7 +49,7 @@ def test_another_text_or_background_is_drawn_and_the_same_text_is_not() -> None:
     assert (text.text, text.render(2)) == ("b", ["<b >"])
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(st.text(max_size=40), st.integers(1, 20), st.integers(0, 6))
 def test_no_row_is_too_wide(text: str, width: int, pad_x: int) -> None:
     rows = Text(text, pad_x, 1, lambda row: row).render(width)

@@ -1,5 +1,5 @@
-"""Make a long conversation short without forgetting what matters: the pure part.
+"""Compaction of long conversations: the pure part.
 
-Works on items and strings; the function that asks a model is passed in. Must not know files,
-settings on disk, clocks, sessions or when a compaction is due.
+Works on items and strings; the function that calls a model is passed in. Must not import files,
+settings on disk, clocks or sessions, nor decide when to compact.
 """

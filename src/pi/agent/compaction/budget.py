@@ -1,4 +1,4 @@
-"""The numbers that decide when a conversation is compacted and how much of it stays."""
+"""Token budgets: when a conversation is compacted, how much of it is kept, and its items. Pure."""
 
 from __future__ import annotations
 
@@ -20,33 +20,30 @@ from pi.ai.token_estimate import CHARACTERS_PER_TOKEN, counted_tokens, message_t
 from pi.base.records import Record, replace
 
 Tokens: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-"""A number of tokens that every program which reads the file can tell exactly."""
+"""A number of tokens that every JSON reader represents exactly."""
 
 
 class CompactionSettings(Record):
     """Tokens, with the names and defaults of the settings file."""
 
     reserve_tokens: Tokens = 16_384
-    """Left free for the answer."""
+    """Reserved for the response."""
     keep_recent_tokens: Tokens = 20_000
-    """About how much of the newest conversation stays as it is."""
+    """Approximate size of the recent conversation that is kept unchanged."""
     threshold_percent: float = -1
-    """Part of the window that may be filled; beats ``reserve_tokens`` when positive."""
+    """Percentage of the window that may be filled; overrides ``reserve_tokens`` if positive."""
     threshold_tokens: int = -1
-    """Tokens that may be used; beats both when positive."""
+    """Tokens that may be used; overrides both if positive."""
 
 
-# How full the model's window is, and when that is too full. Pure.
-
-
-LARGEST_RESERVE = 0.75
-"""Part of a window that may be reserved: with a small model there must be something to fill."""
+MAX_RESERVE = 0.75
+"""Maximum part of a window that is reserved, so that small windows can be filled at all."""
 
 
 def estimate_tokens(said: Message | str) -> int:
-    """A guess: four characters make a token, a picture counts 1200.
+    """Estimate tokens: four characters per token, 1200 per image.
 
-    A message of the application's own is measured as what it becomes for the model.
+    An application message is measured in its converted form.
     """
     if isinstance(said, str):
         return -(-len(said) // CHARACTERS_PER_TOKEN)
@@ -54,17 +51,19 @@ def estimate_tokens(said: Message | str) -> int:
 
 
 def context_tokens(messages: Sequence[Message], *, compacted: int = 0) -> int:
-    """How much of the window the conversation takes: as the provider counted it, else a guess.
+    """Return the tokens in use: as reported by the provider, else an estimate.
 
-    The first ``compacted`` messages are older than the latest compaction: what a provider counted
-    then says nothing about the conversation now.
+    The first ``compacted`` messages precede the latest compaction; usage reported for them is
+    outdated.
     """
     reported = reported_tokens(messages[compacted:])
     return sum(map(message_tokens, messages)) if reported is None else reported
 
 
 def reported_tokens(messages: Sequence[Message]) -> int | None:
-    """What the provider last counted, and a guess for what came after; ``None`` without a count."""
+    """Return the last reported usage plus an estimate for later messages; ``None`` without a
+    report.
+    """
     since = 0
     for message in reversed(messages):
         if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
@@ -74,31 +73,28 @@ def reported_tokens(messages: Sequence[Message]) -> int | None:
 
 
 def threshold(window: int, settings: CompactionSettings) -> int:
-    """The tokens above which a conversation is compacted."""
+    """Return the number of tokens above which a conversation is compacted."""
     if settings.threshold_tokens > 0:
         return min(settings.threshold_tokens, window)
     if settings.threshold_percent > 0:
         return int(window * min(settings.threshold_percent, 100) / 100)
-    return window - min(settings.reserve_tokens, int(window * LARGEST_RESERVE))
+    return window - min(settings.reserve_tokens, int(window * MAX_RESERVE))
 
 
 def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bool:
-    """Whether a conversation of ``tokens`` has outgrown its window; never for an unknown one."""
+    """Whether ``tokens`` exceed the threshold; never for an unknown window."""
     return window > 0 and tokens > threshold(window, settings)
 
 
 def tokens_to_keep(window: int, settings: CompactionSettings) -> int:
-    """How much of the newest conversation stays.
+    """Return how many recent tokens are kept.
 
-    At most half of what may be filled: a model with a small window would otherwise have nothing
-    to compact and be full all the same.
+    At most half of the threshold: otherwise a small window would have nothing to compact and still
+    be full.
     """
     if window <= 0:
         return settings.keep_recent_tokens
     return min(settings.keep_recent_tokens, threshold(window, settings) // 2)
-
-
-# What compaction works on: the entries of one branch, as the model would be shown them.
 
 
 Role: TypeAlias = Literal[
@@ -112,30 +108,30 @@ Role: TypeAlias = Literal[
     "compactionSummary",
     "metadata",
 ]
-"""What an entry is in the log, whatever it becomes for the model."""
+"""Role of an entry in the log, whatever it is converted to."""
 
 
-class Item(Record):
-    """One entry of the branch."""
+class CompactionItem(Record):
+    """One entry of the branch that is compacted."""
 
     id: str
     role: Role
     message: Message | None = None
-    """What the model is shown of it; ``None`` for metadata and for what was edited away."""
+    """Its form for the model; ``None`` for metadata and removed content."""
     useless: bool = False
-    """A tool result that its tool called not worth keeping."""
+    """A tool result marked as not worth keeping."""
     details: Json | None = None
-    """Of an earlier summary that pi wrote: its file lists."""
+    """Details of an earlier summary that pi wrote: its file lists."""
 
     @classmethod
-    def of(cls, id: str, message: Message) -> Item:
-        """The item of a message that is in the log as it is."""
+    def of(cls, id: str, message: Message) -> CompactionItem:
+        """Make the item of a message that is stored unchanged."""
         useless = isinstance(message, ToolResultMessage) and message.useless is True
         return cls(id=id, role=_ROLES[type(message)], message=message, useless=useless)
 
     @property
     def tokens(self) -> int:
-        """A guess of what it takes up; system messages are kept apart and cost nothing here."""
+        """Estimated tokens; system messages are kept separately and count as zero."""
         if self.message is None or isinstance(self.message, SystemMessage):
             return 0
         return message_tokens(self.message)
@@ -149,8 +145,8 @@ _ROLES: dict[type[Message], Role] = {
 }
 
 
-class Exchange(Record):
-    """A tool call, where it is, and what came of it."""
+class UserExchange(Record):
+    """A tool call with its position and result."""
 
     call: ToolCall
     called_at: int
@@ -158,16 +154,16 @@ class Exchange(Record):
     answered_at: int | None = None
 
 
-def exchanges(items: Sequence[Item]) -> list[Exchange]:
-    """Every call with its result. An id that is used again belongs to the newest call before."""
-    found: list[Exchange] = []
+def exchanges(items: Sequence[CompactionItem]) -> list[UserExchange]:
+    """Return every call with its result. A reused id belongs to the latest preceding call."""
+    found: list[UserExchange] = []
     newest: dict[str, int] = {}
     for at, item in enumerate(items):
         match item.message:
             case AssistantMessage() as answer:
                 for call in answer.tool_calls:
                     newest[call.id] = len(found)
-                    found.append(Exchange(call=call, called_at=at))
+                    found.append(UserExchange(call=call, called_at=at))
             case ToolResultMessage() as result if result.tool_call_id in newest:
                 index = newest[result.tool_call_id]
                 found[index] = replace(found[index], result=result, answered_at=at)
@@ -176,6 +172,6 @@ def exchanges(items: Sequence[Item]) -> list[Exchange]:
     return found
 
 
-def tokens_of(items: Sequence[Item]) -> int:
-    """What all of them take up together."""
+def tokens_of(items: Sequence[CompactionItem]) -> int:
+    """Return the total of all items."""
     return sum(item.tokens for item in items)

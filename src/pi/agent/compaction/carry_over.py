@@ -1,8 +1,8 @@
-"""What survives every compaction, whatever the summarising model writes.
+"""Facts that survive every compaction, whatever the summarising model writes.
 
-The first and the latest message of the person word for word, orders that last, open tasks and the
-next action are collected from the conversation itself and handed from one compaction to the next
-in its details. Pure.
+The first and the latest user message verbatim, standing instructions, open tasks and the next
+action are collected from the conversation itself, by wording and without a model, and stored in the
+details of each compaction. Pure.
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pi.agent.compaction.budget import Item
-from pi.agent.compaction.text import SUMMARY_TAGS, defused, plain_text, shortened
+from pi.agent.compaction.budget import CompactionItem
+from pi.agent.compaction.text import SUMMARY_TAGS, escape_tags, plain_text, shortened
 from pi.ai.json_text import without_surrogates
 from pi.ai.messages import AssistantMessage, Json, ToolResultMessage, UserMessage
 from pi.base.records import Record, replace
 
-# What a text says that must not be forgotten: orders that last, open tasks, the next step.
-#
-# Found by wording, without a model, so that it is found every time. Pure.
-
-
-MOST_OF_A_SENTENCE = 400
-MOST_SENTENCES = 8
-"""Orders that are taken from one message: a pasted manual has hundreds."""
-MOST_OF_A_STEP = 600
+MAX_SENTENCE = 400
+MAX_SENTENCES = 8
+"""Maximum number of instructions taken from one message: a pasted manual has hundreds."""
+MAX_STEP = 600
 
 _STANDING = r"""\b(?:
       always | never | must(?:n['’]t)? | do\ not | don['’]t | from\ now\ on | remember
@@ -62,24 +57,24 @@ _NEXT = r"""
 
 
 class Task(Record):
-    """Something to do, as it was written down."""
+    """A task in its original wording."""
 
     text: str
     open: bool
 
 
 def standing_instructions(text: str) -> list[str]:
-    """The sentences that hold beyond the moment, word for word; code is not searched."""
+    """Return the sentences with lasting instructions, verbatim; code is not searched."""
     prose = re.sub(_FENCE, "\n", text, flags=re.DOTALL | re.MULTILINE)
     found = []
     for sentence in re.split(_SENTENCE_END, prose):
         if match := re.search(_STANDING, sentence, re.IGNORECASE | re.VERBOSE):
             found.append(_around(re.sub(_BULLET, "", sentence).strip(), match.start()))
-    return found[:MOST_SENTENCES]
+    return found[:MAX_SENTENCES]
 
 
 def written_tasks(text: str) -> list[Task]:
-    """Tasks from check boxes and ``TODO:`` lines, in order; a ticked box is a task that is done."""
+    """Return tasks from check boxes and ``TODO:`` lines in order; a ticked box is done."""
     tasks = []
     for line in map(str.strip, text.splitlines()):
         if box := re.match(_CHECKBOX, line):
@@ -90,7 +85,7 @@ def written_tasks(text: str) -> list[Task]:
 
 
 def listed_tasks(details: Any, depth: int = 4) -> list[Task]:
-    """Tasks from what a to-do tool reports: objects with words and a state, anywhere."""
+    """Return tasks from the output of a to-do tool: objects with text and state, at any depth."""
     match details:
         case dict() if (task := _described_task(details)) is not None:
             return [task]
@@ -102,7 +97,7 @@ def listed_tasks(details: Any, depth: int = 4) -> list[Task]:
 
 
 def _described_task(item: Json) -> Task | None:
-    """The task of an object such as ``{content, status}`` or ``{text, done}``."""
+    """Return the task of an object such as ``{content, status}`` or ``{text, done}``."""
     texts = (item.get(name) for name in _TASK_TEXTS)
     text = next((text for text in texts if isinstance(text, str)), None)
     flags = (item.get(name) for name in _DONE_FLAGS)
@@ -113,7 +108,7 @@ def _described_task(item: Json) -> Task | None:
 
 
 def announced_step(text: str) -> str | None:
-    """The last passage that says what comes next, word for word."""
+    """Return the last passage that announces the next step, verbatim."""
     flags = re.IGNORECASE | re.MULTILINE | re.VERBOSE
     matches = list(re.finditer(_NEXT, text, flags))
     if not matches:
@@ -121,62 +116,62 @@ def announced_step(text: str) -> str | None:
     last = matches[-1]
     passages = re.split(r"\n\s*\n", text[last.start() :].strip())
     is_heading = not (last["said"] or last["promise"] or "").strip()
-    if is_heading and "\n" not in passages[0]:  # what it announces stands after an empty line
+    if is_heading and "\n" not in passages[0]:  # the announcement follows an empty line
         passages[0] = "\n".join(passages[:2])
-    return shortened(passages[0], MOST_OF_A_STEP)
+    return shortened(passages[0], MAX_STEP)
 
 
 def last_words(text: str) -> str:
-    """The last paragraph: where an answer says what it wants."""
-    return shortened(re.split(r"\n\s*\n", text.strip())[-1], MOST_OF_A_STEP)
+    """Return the last paragraph: where a response states what it needs."""
+    return shortened(re.split(r"\n\s*\n", text.strip())[-1], MAX_STEP)
 
 
 def same_words(text: str) -> str:
-    """The key under which two writings of one sentence are the same."""
+    """Return a key that is equal for two spellings of one sentence."""
     return " ".join(text.casefold().split()).strip("*_`.!;:, ")
 
 
 def _around(sentence: str, at: int) -> str:
-    """A very long sentence, cut to the neighbourhood of what was found in it."""
-    if len(sentence) <= MOST_OF_A_SENTENCE:
+    """Truncate a very long sentence around the match."""
+    if len(sentence) <= MAX_SENTENCE:
         return sentence
-    start = max(0, min(at - MOST_OF_A_SENTENCE // 4, len(sentence) - MOST_OF_A_SENTENCE))
-    return sentence[start : start + MOST_OF_A_SENTENCE]
+    start = max(0, min(at - MAX_SENTENCE // 4, len(sentence) - MAX_SENTENCE))
+    return sentence[start : start + MAX_SENTENCE]
 
 
 class Quote(Record):
-    """Words, and the entry they are from."""
+    """Quoted text and the id of its entry."""
 
     id: str
     text: str
     whole: bool = True
-    """Whether these are all the words that were to be kept; the entry has the rest."""
+    """Whether the quote is complete; the entry has the rest."""
 
 
 Q = TypeVar("Q", bound=Quote)
 
 
 class OpenTask(Quote):
-    """A task that nobody has ticked off."""
+    """A task that is not done."""
 
     source: str = ""
-    """The tool that keeps it; empty when it was written in a message."""
+    """The tool that reported it; empty if it was written in a message."""
 
 
 class NextAction(Quote):
-    """What was to be done next."""
+    """The next step."""
 
     announced: bool = False
-    """Whether the text said so; otherwise these are just the last words of an answer."""
+    """Whether the text announced it; otherwise it is the last paragraph of a response."""
 
 
 class CarryOver(Record):
-    """What is handed on, oldest first in each list."""
+    """The facts to carry over, oldest first in each list."""
 
     first: Quote | None = None
     latest: Quote | None = None
     messages: tuple[Quote, ...] = ()
-    """What the person said between the first and the latest message."""
+    """User messages between the first and the latest."""
     instructions: tuple[Quote, ...] = ()
     tasks: tuple[OpenTask, ...] = ()
     next_action: NextAction | None = None
@@ -185,15 +180,15 @@ class CarryOver(Record):
 
 
 def carry_over_in(details: Json) -> CarryOver | None:
-    """What an earlier compaction handed on; ``None`` when another program wrote it."""
+    """Return the carry-over of an earlier compaction; ``None`` if another program wrote it."""
     try:
         return msgspec.convert(details.get("carryOver"), CarryOver)
     except msgspec.ValidationError:
         return None
 
 
-def collected(earlier: CarryOver, items: Sequence[Item]) -> CarryOver:
-    """``earlier`` and what ``items``, which came after it, add, replace and settle."""
+def collected(earlier: CarryOver, items: Sequence[CompactionItem]) -> CarryOver:
+    """Return ``earlier`` updated with ``items``, which follow it."""
     collection = _Collection(earlier)
     for item in items:
         match item.message:
@@ -209,7 +204,7 @@ def collected(earlier: CarryOver, items: Sequence[Item]) -> CarryOver:
 
 
 def without_visible(carried: CarryOver, visible: Iterable[str]) -> CarryOver:
-    """``carried`` without what stands in entries that the model is still shown."""
+    """Return ``carried`` without facts from entries that the model still sees."""
     seen = frozenset(visible)
 
     def hidden(quotes: tuple[Q, ...]) -> tuple[Q, ...]:
@@ -230,12 +225,12 @@ def without_visible(carried: CarryOver, visible: Iterable[str]) -> CarryOver:
 
 
 def _clean(text: str) -> str:
-    """Words as they will stand in a summary, which they must not be able to end."""
-    return defused(without_surrogates(text), SUMMARY_TAGS).strip()
+    """Return the text with our tags escaped, so that it cannot end a summary."""
+    return escape_tags(without_surrogates(text), SUMMARY_TAGS).strip()
 
 
 class _Collection:
-    """A carry-over while it is being collected."""
+    """A carry-over while it is collected."""
 
     def __init__(self, earlier: CarryOver) -> None:
         self._carried = earlier
@@ -249,7 +244,7 @@ class _Collection:
         self._remember(quote)
         for order in standing_instructions(quote.text):
             key = same_words(order)
-            self._instructions.pop(key, None)  # said again: it counts from here on
+            self._instructions.pop(key, None)  # repeated: it counts from here on
             self._instructions[key] = Quote(id=quote.id, text=order)
         self._note(quote)
 
@@ -263,7 +258,7 @@ class _Collection:
             self._carried = replace(self._carried, next_action=words)
 
     def tool_listed(self, id: str, tool: str, tasks: Sequence[Task]) -> None:
-        """A tool tells its whole list: what it told before no longer counts."""
+        """Replace the tasks of a tool: it always reports its complete list."""
         self._tasks = {key: task for key, task in self._tasks.items() if task.source != tool}
         for task in tasks:
             self._settle(id, replace(task, text=_clean(task.text)), source=tool)
@@ -285,7 +280,7 @@ class _Collection:
         self._carried = replace(self._carried, latest=quote)
 
     def _note(self, quote: Quote) -> None:
-        """The tasks and the next action that a text names."""
+        """Record the tasks and the next action in a text."""
         for task in written_tasks(quote.text):
             self._settle(quote.id, task)
         if step := announced_step(quote.text):

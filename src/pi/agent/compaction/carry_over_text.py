@@ -1,7 +1,7 @@
-"""A carry-over as text that fits: what the model is shown of it. Pure.
+"""Formats a carry-over so that it fits its budget. Pure.
 
-Every section has a share of the room. What it does not need goes to the others, and what does not
-fit becomes the id of an entry that can be read back.
+Every section has a share of the budget. Unused room goes to the other sections; what does not fit
+is replaced by the id of an entry that can be read back.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Sequence
 
 from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
 from pi.agent.compaction.file_operations import FileLists, file_blocks
-from pi.agent.compaction.text import shortened, tagged
+from pi.agent.compaction.text import shortened, wrap_in_tag
 from pi.ai.token_estimate import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 
 PART_OF_KEPT = 0.15
-"""Of the window that stays, what the carry-over may take."""
-MOST_OF_A_MESSAGE = 600
-"""Characters above which a message between the first and the latest is not repeated whole."""
-MOST_UNSHOWN = 500
-"""Ids that are remembered."""
+"""Share of the kept window that the carry-over may use."""
+MAX_MESSAGE = 600
+"""Characters above which a message between the first and the latest is truncated."""
+MAX_UNSHOWN = 500
+"""Maximum number of ids."""
 
 _LEAD = "Word for word from before this point. Where the notes above say otherwise, this holds."
-_FRAME = len(tagged("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
-_SMALLEST, _REMEMBERED = 4 * _FRAME, 12_000
-_BARE_FRAME = len(tagged("carry-over", ""))
+_FRAME = len(wrap_in_tag("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
+_MIN_ROOM, _REMEMBERED = 4 * _FRAME, 12_000
+_BARE_FRAME = len(wrap_in_tag("carry-over", ""))
 _SHARES = {
     "latest": 0.2,
     "first": 0.15,
@@ -34,7 +34,7 @@ _SHARES = {
     "files": 0.15,
     "messages": 0.0,
 }
-"""Guaranteed parts of the room, in the order in which what others leave is given away."""
+"""Guaranteed shares, in the order in which unused room is assigned."""
 _PART_FOR_IDS, _LEAST_FOR_IDS = 0.05, 120
 _ORDERS = "Instructions that hold"
 _MESSAGES = "Other messages of the user"
@@ -43,25 +43,25 @@ _GAP = len("\n\n")
 _NO_LIMIT = 1 << 60
 
 
-class Fitted(Record):
+class CarryOverText(Record):
     """A carry-over that fits, and its text."""
 
     carried: CarryOver
     text: str
 
 
-def fitted(carried: CarryOver, files: FileLists, tokens: int) -> Fitted:
-    """As much of ``carried`` and ``files`` as fits into ``tokens``, with ids for the rest."""
+def fit_carry_over(carried: CarryOver, files: FileLists, tokens: int) -> CarryOverText:
+    """Return as much of ``carried`` and ``files`` as fits, with ids for the rest."""
     room = tokens * CHARACTERS_PER_TOKEN
     carried = replace(carried, messages=_worth_repeating(carried))
-    if room < _SMALLEST:  # a later window may be larger, so that all of it is handed on
+    if room < _MIN_ROOM:  # keep the carry-over itself: a later window may be larger
         remembered = _filled(carried, files, _REMEMBERED).carried
-        return Fitted(carried=remembered, text=_in_brief(carried, files, room))
+        return CarryOverText(carried=remembered, text=_in_brief(carried, files, room))
     return _filled(carried, files, room - _FRAME)
 
 
-def allotted(needs: dict[str, int], room: int) -> dict[str, int]:
-    """The room of each section: its need or its share, then more of what is left, in order."""
+def allot_tokens(needs: dict[str, int], room: int) -> dict[str, int]:
+    """Return the budget of each section: its need or its share, then unused room in order."""
     granted = {name: min(need, int(_SHARES[name] * room)) for name, need in needs.items()}
     left = room - sum(granted.values())
     for name in _SHARES:
@@ -71,40 +71,40 @@ def allotted(needs: dict[str, int], room: int) -> dict[str, int]:
     return granted
 
 
-def _filled(carried: CarryOver, files: FileLists, room: int) -> Fitted:
+def _filled(carried: CarryOver, files: FileLists, room: int) -> CarryOverText:
     for_ids = min(room // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * room)))
-    sections = _Sections(carried, files, allotted(_needs(carried, files), room - for_ids))
+    sections = _Sections(carried, files, allot_tokens(_needs(carried, files), room - for_ids))
     unshown = (*carried.unshown, *sections.lost(carried))
-    kept = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MOST_UNSHOWN:])
+    kept = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MAX_UNSHOWN:])
     ids = _ids(kept.unshown, room - sum(sections.lengths().values()))
     body = "\n\n".join(filter(None, (_LEAD, *sections.texts.values(), ids)))
-    block = tagged("carry-over", body) if body != _LEAD else ""
-    return Fitted(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
+    block = wrap_in_tag("carry-over", body) if body != _LEAD else ""
+    return CarryOverText(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
 
 
 def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
-    """What a tiny window can hold: orders first, then tasks, the ids of lost ones, and files."""
+    """Return the short form for a tiny window: instructions, tasks, ids of lost ones, files."""
     left = room - _BARE_FRAME
     orders, orders_text = _listed(_ORDERS, carried.instructions, left)
     left -= len(orders_text) + _GAP
     tasks, tasks_text = _listed(_TASKS, carried.tasks, left, mark="[ ] ")
     left -= len(tasks_text) + _GAP
-    wanted = (*carried.instructions, *carried.tasks)
-    lost = dict.fromkeys(quote.id for quote in wanted if quote not in (*orders, *tasks))
+    required = (*carried.instructions, *carried.tasks)
+    lost = dict.fromkeys(quote.id for quote in required if quote not in (*orders, *tasks))
     body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), left))))
-    block = tagged("carry-over", body) if body else ""
+    block = wrap_in_tag("carry-over", body) if body else ""
     return "\n\n".join(filter(None, (block, file_blocks(files, room - len(block) - _GAP))))
 
 
 def _needs(carried: CarryOver, files: FileLists) -> dict[str, int]:
     everything = _Sections(carried, files, dict.fromkeys(_SHARES, _NO_LIMIT)).lengths()
-    # All of them: those in a request that will have to be cut need a place of their own.
+    # All of them: those inside a truncated message need their own line.
     orders = _listed(_ORDERS, carried.instructions, _NO_LIMIT)[1]
     return {**everything, "instructions": len(orders) + _GAP if orders else 0}
 
 
 class _Sections:
-    """The sections in the room that each was given, and what of the carry-over they show."""
+    """The sections within their budgets, and the facts that they show."""
 
     def __init__(self, carried: CarryOver, files: FileLists, room: dict[str, int]) -> None:
         first, first_text = _quoted("First request", carried.first, room["first"])
@@ -136,12 +136,12 @@ class _Sections:
         )
 
     def lengths(self) -> dict[str, int]:
-        """What each section takes, with the gap before it."""
+        """Return the length of each section, separator included."""
         texts = {**self.texts, "files": self.files}
         return {name: len(text) + _GAP if text else 0 for name, text in texts.items()}
 
     def lost(self, whole: CarryOver) -> list[str]:
-        """The entries of which ``whole`` says more than these sections do."""
+        """Return the entries that ``whole`` quotes more completely than these sections."""
         shown = set(_quotes(self.carried))
         return [quote.id for quote in _quotes(whole) if quote not in shown]
 
@@ -158,7 +158,7 @@ def _ahead(carried: CarryOver) -> str:
 
 
 def _worth_repeating(carried: CarryOver) -> tuple[Quote, ...]:
-    """The messages that are not wholly an instruction, and so said already."""
+    """Return the messages that are not already shown as instructions."""
     orders = {same_words(order.text) for order in carried.instructions}
     return tuple(quote for quote in carried.messages if same_words(quote.text) not in orders)
 
@@ -175,13 +175,13 @@ def _quoted(heading: str, quote: Q | None, room: int) -> tuple[Q | None, str]:
 def _listed(
     heading: str, quotes: Sequence[Q], room: int, *, mark: str = ""
 ) -> tuple[tuple[Q, ...], str]:
-    """The newest that fit, in their order."""
+    """Return the newest quotes that fit, in order."""
     title = f"## {heading}"
     left = room - len(title) - _GAP
     shown: list[tuple[Q, str]] = []
     for quote in reversed(quotes):
         line = f"\n- {mark}{quote.text} [entry {quote.id}]"
-        if len(quote.text) > MOST_OF_A_MESSAGE or len(line) > left:
+        if len(quote.text) > MAX_MESSAGE or len(line) > left:
             continue
         left -= len(line)
         shown.append((quote, line))
@@ -191,7 +191,7 @@ def _listed(
 
 
 def _ids(unshown: Sequence[str], room: int) -> str:
-    """The newest ids that fit."""
+    """Return the newest ids that fit."""
     if not unshown:
         return ""
     title = "## More, to be read back when it matters\nEntries:"

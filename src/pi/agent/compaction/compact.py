@@ -1,4 +1,4 @@
-"""Carry out a compaction: notes by a model, and what survives whatever the model writes."""
+"""Entry points: compaction of a conversation, and summary of a branch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import field
 
-from pi.agent.compaction.budget import CompactionSettings, Item, estimate_tokens
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estimate_tokens
 from pi.agent.compaction.carry_over import CarryOver
-from pi.agent.compaction.carry_over_text import fitted
+from pi.agent.compaction.carry_over_text import fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists, file_blocks, file_operations
 from pi.agent.compaction.prepare import Preparation
-from pi.agent.compaction.summarise import Ask, Guidance, Summariser
+from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions
 from pi.agent.compaction.text import newest, serialise, without_blocks
 from pi.ai.messages import Usage
 from pi.ai.models.model import Model
@@ -23,13 +23,13 @@ TURN_CONTEXT = "**Turn Context (split turn):**"
 
 
 class CompactionDetails(FileLists):
-    """What one compaction hands to the next, beside its text."""
+    """Details that one compaction passes to the next."""
 
     carry_over: CarryOver = CarryOver()
 
 
 class CompactionResult(Record):
-    """A finished compaction, in the JSON names of the session file."""
+    """A finished compaction, with the JSON names of the session file."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -41,14 +41,16 @@ class CompactionResult(Record):
 async def compact(
     preparation: Preparation, ask: Ask, settings: CompactionSettings, *, model: Model
 ) -> CompactionResult:
-    """Replace the old part of a conversation by notes, or raise ``CompactionFailed``.
+    """Replace the old part of a conversation by a summary, or raise ``CompactionFailed``.
 
-    ``model`` is the one that ``ask`` reaches: its window decides how much one request holds.
+    ``model`` is the model that ``ask`` calls: its window limits the size of a request.
     """
     summariser = Summariser(ask, model, settings, "compaction")
     replaced = preparation.replaced_tokens
     notes = await _notes(preparation, summariser, replaced)
-    carried = fitted(preparation.carry_over, preparation.files, preparation.carry_over_tokens)
+    carried = fit_carry_over(
+        preparation.carry_over, preparation.files, preparation.carry_over_tokens
+    )
     summary = "\n\n".join(filter(None, (notes, carried.text)))
     if estimate_tokens(summary) > replaced:
         raise CompactionFailed(
@@ -71,7 +73,7 @@ async def compact(
 
 
 async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: int) -> str:
-    """Notes on the history and, where a turn is split, on its beginning."""
+    """Return notes on the history and, if a turn is split, on its beginning."""
     earlier = without_blocks(preparation.previous_summary)
     history = await summariser.notes(
         serialise(preparation.history),
@@ -93,19 +95,16 @@ async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: 
     return f"{history}\n\n---\n\n{context}" if history else context
 
 
-# Notes on a branch that the person leaves, for the branch they go to.
-
-
 PREAMBLE = """\
 The user explored a different conversation branch before returning here.
 Summary of that exploration:
 
 """
-MOST_OF_FILES = 4000
-"""Characters of the file lists."""
+MAX_FILE_LISTS = 4000
+"""Maximum length of the file lists."""
 
 
-class BranchSummary(Record):
+class BranchNotes(Record):
     """A finished summary of a branch."""
 
     summary: str
@@ -113,22 +112,24 @@ class BranchSummary(Record):
     usage: Usage
 
 
-def abandoned(old: Sequence[Item], new: Sequence[Item]) -> tuple[Item, ...]:
-    """The items of the ``old`` path, from its root to its leaf, that the ``new`` one lacks."""
+def abandoned_items(
+    old: Sequence[CompactionItem], new: Sequence[CompactionItem]
+) -> tuple[CompactionItem, ...]:
+    """Return the items of the ``old`` path (root to leaf) that are not on the ``new`` one."""
     shared = {item.id for item in new}
     return tuple(item for item in old if item.id not in shared)
 
 
 async def summarise_branch(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     ask: Ask,
     settings: CompactionSettings,
     *,
     model: Model,
-    guidance: Guidance | None = None,
-) -> BranchSummary:
-    """Notes on ``items``, the newest that fit into one request, or raise ``CompactionFailed``."""
-    guidance = guidance or Guidance()
+    guidance: SummaryInstructions | None = None,
+) -> BranchNotes:
+    """Summarise the newest ``items`` that fit into one request, or raise ``CompactionFailed``."""
+    guidance = guidance or SummaryInstructions()
     summariser = Summariser(ask, model, settings, "branch_summary")
     texts = serialise(items)
     if not texts:
@@ -136,8 +137,8 @@ async def summarise_branch(
     fitting = newest(texts, summariser.room("branch", guidance))
     notes = await summariser.notes(fitting, "branch", guidance=guidance)
     files = file_operations(items)
-    blocks = file_blocks(files, MOST_OF_FILES)
-    return BranchSummary(
+    blocks = file_blocks(files, MAX_FILE_LISTS)
+    return BranchNotes(
         summary=PREAMBLE + "\n\n".join(filter(None, (notes, blocks))),
         details=files,
         usage=summariser.usage,

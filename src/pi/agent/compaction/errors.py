@@ -1,12 +1,12 @@
-"""Why a compaction or a branch summary gave nothing.
+"""Compaction and branch summary errors.
 
-CompactionFailed, with one of these codes:
+``CompactionFailed`` has one of these codes:
 
-nothing_to_compact   all that there is would be kept anyway
-aborted              somebody stopped it
-summary_failed       the model gave no usable summary, twice
-not_smaller          the result would be no shorter than what it replaces
-too_large            not even a part of the conversation fits the summarising model
+    nothing_to_compact   everything would be kept
+    aborted              the compaction was aborted
+    summary_failed       the model returned no usable summary, twice
+    not_smaller          the result would not be shorter than what it replaces
+    too_large            not even a part of the conversation fits the summarising model
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ CompactionErrorCode: TypeAlias = Literal[
 
 
 class CompactionError(Record):
-    """The failure as a value, for events and protocols."""
+    """The error as a value, for events and protocols."""
 
     code: CompactionErrorCode
     message: str
 
 
 class CompactionFailed(PiError):
-    """No summary was made, and nothing has changed; ``code`` says why."""
+    """No summary was made and nothing has changed; ``code`` says why."""
 
     def __init__(self, code: CompactionErrorCode, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -37,5 +37,5 @@ class CompactionFailed(PiError):
 
     @property
     def error(self) -> CompactionError:
-        """The failure as a value."""
+        """The error as a value."""
         return CompactionError(code=self.code, message=self.message)

@@ -1,4 +1,4 @@
-"""Which files a conversation has read and changed, from its tool calls. Pure."""
+"""Files that a conversation has read and changed, from its tool calls. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from posixpath import normpath
 
-from pi.agent.compaction.budget import Item, exchanges
-from pi.agent.compaction.text import SUMMARY_TAGS, defused, tagged
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.text import SUMMARY_TAGS, escape_tags, wrap_in_tag
 from pi.ai.messages import Json
 from pi.base.records import Record
 
@@ -15,19 +15,19 @@ READING = frozenset({"read"})
 CHANGING = frozenset({"write", "edit"})
 
 _LINES = r"(?::|#L)\d+(?:[-+]L?\d+)?(?:,\d+(?:[-+]\d+)?)*$"
-"""A selection of lines behind a path, e.g. ``:10-20,30``."""
+"""A line selection after a path, e.g. ``:10-20,30``."""
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://"
 
 
 class FileLists(Record):
-    """Files by what was done with them, those touched last at the end; none is in both."""
+    """Files by operation, the latest last; no file is in both lists."""
 
     read_files: tuple[str, ...] = ()
     modified_files: tuple[str, ...] = ()
 
 
-def file_operations(items: Sequence[Item], earlier: FileLists | None = None) -> FileLists:
-    """The files of ``earlier``, of the calls in ``items`` that did not fail, and of summaries."""
+def file_operations(items: Sequence[CompactionItem], earlier: FileLists | None = None) -> FileLists:
+    """Return the files of ``earlier``, of successful calls in ``items``, and of summaries."""
     read, modified = _Touched(), _Touched()
     for lists in (earlier or FileLists(), *(file_lists(item.details or {}) for item in items)):
         read.add(lists.read_files)
@@ -47,16 +47,16 @@ def file_operations(items: Sequence[Item], earlier: FileLists | None = None) -> 
 
 
 class FileOps(Record):
-    """Files by how they were touched, as extensions of the original know it."""
+    """Files by operation, in the form that extensions of the original expect."""
 
     read: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     edited: frozenset[str] = frozenset()
-    """Also those that an earlier compaction only calls modified."""
+    """Includes files that an earlier compaction lists as modified."""
 
 
-def by_operation(items: Sequence[Item], files: FileLists) -> FileOps:
-    """``files``, of which ``items`` tell which ones were written as a whole."""
+def by_operation(items: Sequence[CompactionItem], files: FileLists) -> FileOps:
+    """Split ``files`` by operation; ``items`` shows which files were written completely."""
     calls = (exchange.call for exchange in exchanges(items))
     written = {_path(call.arguments) for call in calls if call.name == "write"}
     modified = frozenset(files.modified_files)
@@ -66,9 +66,10 @@ def by_operation(items: Sequence[Item], files: FileLists) -> FileOps:
 
 
 def file_blocks(files: FileLists, most: int) -> str:
-    """``<read-files>`` and ``<modified-files>``, one path a line, in at most ``most`` characters.
+    """Return ``<read-files>`` and ``<modified-files>``, one path per line, within ``most``
+    characters.
 
-    Where not all fit, changed files go before read ones and new ones before old.
+    If not all fit, changed files precede read ones and new ones precede old ones.
     """
     modified = _block("modified-files", files.modified_files, most)
     left = most - len(modified) - 1 if modified else most
@@ -77,7 +78,7 @@ def file_blocks(files: FileLists, most: int) -> str:
 
 
 class _Touched:
-    """Paths in the order in which they were last touched."""
+    """Paths in the order of their last use."""
 
     def __init__(self) -> None:
         self.paths: dict[str, None] = {}
@@ -89,7 +90,7 @@ class _Touched:
 
 
 def _path(arguments: Json) -> str | None:
-    """The file that a call is about; ``None`` for a URL and for what cannot stand on one line."""
+    """Return the file of a call; ``None`` for a URL or a path with line breaks."""
     path = arguments.get("path") or arguments.get("file_path")
     if not isinstance(path, str) or re.search(_URL, path) or not path.isprintable():
         return None
@@ -97,7 +98,7 @@ def _path(arguments: Json) -> str | None:
 
 
 def file_lists(details: Json) -> FileLists:
-    """The lists in the details of a stored summary, whoever wrote them."""
+    """Return the lists in the details of a stored summary, also of another program."""
     return FileLists(
         read_files=_strings(details.get("readFiles")),
         modified_files=_strings(details.get("modifiedFiles")),
@@ -110,10 +111,10 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 def _block(tag: str, paths: Sequence[str], most: int) -> str:
-    lines = [defused(path, SUMMARY_TAGS) for path in paths]
-    if len(whole := tagged(tag, "\n".join(lines))) <= most:
+    lines = [escape_tags(path, SUMMARY_TAGS) for path in paths]
+    if len(whole := wrap_in_tag(tag, "\n".join(lines))) <= most:
         return whole if lines else ""
-    left = most - len(tagged(tag, f"... and {len(lines)} more"))
+    left = most - len(wrap_in_tag(tag, f"... and {len(lines)} more"))
     shown: list[str] = []
     for line in reversed(lines):
         left -= len(line) + 1
@@ -122,4 +123,4 @@ def _block(tag: str, paths: Sequence[str], most: int) -> str:
         shown.append(line)
     shown.reverse()
     rest = f"... and {len(lines) - len(shown)} more"
-    return tagged(tag, "\n".join((*shown, rest))) if shown else ""
+    return wrap_in_tag(tag, "\n".join((*shown, rest))) if shown else ""

@@ -1,12 +1,12 @@
-"""What a compaction will do, decided before any model is asked. Pure."""
+"""Plans a compaction before any model is called: cut point and parts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pi.agent.compaction.budget import (
+    CompactionItem,
     CompactionSettings,
-    Item,
     estimate_tokens,
     exchanges,
     tokens_of,
@@ -22,31 +22,28 @@ from pi.agent.compaction.file_operations import (
     file_lists,
     file_operations,
 )
-from pi.agent.compaction.summarise import Guidance
+from pi.agent.compaction.summarise import SummaryInstructions
 from pi.ai.messages import Json, Message
 from pi.base.records import Record
-
-# Where the old part of a conversation ends and the part that stays begins. Pure.
-
 
 TURN_STARTS = frozenset({"user", "bashExecution", "custom", "branchSummary", "compactionSummary"})
 CUTS = TURN_STARTS | {"assistant"}
 
 
 class Cut(Record):
-    """A conversation in two, or in three when the cut splits a turn."""
+    """A conversation in two parts, or three if the cut splits a turn."""
 
     index: int
-    """The first item that stays; ``0`` when nothing can go."""
+    """The first item that is kept; ``0`` if nothing can be removed."""
     turn_start: int | None = None
-    """Where the split turn begins; ``None`` when the cut is between turns."""
+    """Start of the split turn; ``None`` if the cut is between turns."""
 
 
-def find_cut_point(items: Sequence[Item], keep_recent_tokens: int = 20_000) -> Cut:
-    """The cut that keeps as much as fits into ``keep_recent_tokens``.
+def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20_000) -> Cut:
+    """Return the cut that keeps as much as fits into ``keep_recent_tokens``.
 
-    When the newest piece alone is larger, just that piece is kept. A call is never parted from
-    its results: providers refuse an orphan.
+    If the newest piece alone is larger, only that piece is kept. A call is never separated from its
+    results: providers reject orphans.
     """
     allowed = _allowed(items)
     best: int | None = None
@@ -62,8 +59,8 @@ def find_cut_point(items: Sequence[Item], keep_recent_tokens: int = 20_000) -> C
     return Cut(index=_with_metadata(items, best), turn_start=_turn_start(items, best))
 
 
-def _allowed(items: Sequence[Item]) -> list[bool]:
-    """For each item whether the kept part may begin with it."""
+def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
+    """Return for each item whether the kept part may begin with it."""
     last_result: dict[int, int] = {}
     for exchange in exchanges(items):
         if exchange.answered_at is not None:
@@ -77,48 +74,48 @@ def _allowed(items: Sequence[Item]) -> list[bool]:
     return allowed
 
 
-def _turn_start(items: Sequence[Item], cut: int) -> int | None:
-    """Where the turn begins that ``cut`` splits; ``None`` when its beginning is not here."""
+def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
+    """Return the start of the turn that ``cut`` splits; ``None`` if it is not in ``items``."""
     if items[cut].role in TURN_STARTS:
         return None
     starts = (at for at in range(cut - 1, -1, -1) if items[at].role in TURN_STARTS)
     return next(starts, None)
 
 
-def _with_metadata(items: Sequence[Item], cut: int) -> int:
-    """Keep what stands right before the cut and is no message: a model change, a label."""
+def _with_metadata(items: Sequence[CompactionItem], cut: int) -> int:
+    """Move the cut before adjacent metadata: a model change, a label."""
     while cut and items[cut - 1].message is None:
         cut -= 1
     return cut
 
 
-class Previous(Record):
-    """The compaction before this one, as it is stored."""
+class PreviousSummary(Record):
+    """The previous compaction as stored."""
 
     summary: str
     details: Json | None = None
-    """Only of a compaction that pi made itself; ``None`` where an extension did."""
+    """Only of a compaction that pi made; ``None`` for one by an extension."""
 
 
 class Preparation(Record):
-    """A compaction that is ready to run; extensions may look at it and change it."""
+    """A planned compaction; extensions may inspect and change it."""
 
     first_kept_id: str
-    history: tuple[Item, ...]
-    """Whole turns that will be replaced by notes."""
-    turn_prefix: tuple[Item, ...]
-    """The beginning of the turn that is split; empty when the cut is between turns."""
-    kept: tuple[Item, ...]
+    history: tuple[CompactionItem, ...]
+    """Complete turns to be replaced by a summary."""
+    turn_prefix: tuple[CompactionItem, ...]
+    """Beginning of the split turn; empty if the cut is between turns."""
+    kept: tuple[CompactionItem, ...]
     tokens_before: int
     previous_summary: str = ""
     files: FileLists = FileLists()
     carry_over: CarryOver = CarryOver()
     carry_over_tokens: int = 0
-    """What the carry-over may take."""
-    guidance: Guidance = Guidance()
+    """Budget of the carry-over."""
+    guidance: SummaryInstructions = SummaryInstructions()
     settings: CompactionSettings = CompactionSettings()
 
-    # As extensions of the original know it --------------------------------------------------------
+    # Names that extensions of the original expect ----------------------------------------------
 
     @property
     def first_kept_entry_id(self) -> str:
@@ -127,12 +124,12 @@ class Preparation(Record):
 
     @property
     def messages_to_summarize(self) -> tuple[Message, ...]:
-        """What the model was shown of ``history``."""
+        """``history`` as the model saw it."""
         return _shown(self.history)
 
     @property
     def turn_prefix_messages(self) -> tuple[Message, ...]:
-        """What the model was shown of ``turn_prefix``."""
+        """``turn_prefix`` as the model saw it."""
         return _shown(self.turn_prefix)
 
     @property
@@ -142,36 +139,36 @@ class Preparation(Record):
 
     @property
     def file_ops(self) -> FileOps:
-        """The files, by how they were touched."""
+        """The files by operation."""
         return by_operation((*self.history, *self.turn_prefix), self.files)
 
     # ----------------------------------------------------------------------------------------------
 
     @property
     def replaced_tokens(self) -> int:
-        """What will no longer be shown, the earlier summary included."""
+        """Tokens that will no longer be sent, including the earlier summary."""
         replaced = tokens_of(self.history) + tokens_of(self.turn_prefix)
         return replaced + estimate_tokens(self.previous_summary)
 
 
-def _shown(items: Sequence[Item]) -> tuple[Message, ...]:
+def _shown(items: Sequence[CompactionItem]) -> tuple[Message, ...]:
     return tuple(item.message for item in items if item.message is not None)
 
 
 def prepare(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     settings: CompactionSettings,
     *,
     window: int,
     tokens_before: int,
-    previous: Previous | None = None,
-    before: Sequence[Item] = (),
-    guidance: Guidance | None = None,
+    previous: PreviousSummary | None = None,
+    before: Sequence[CompactionItem] = (),
+    guidance: SummaryInstructions | None = None,
 ) -> Preparation:
-    """Decide what goes and what stays.
+    """Decide what is replaced and what is kept.
 
-    ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is
-    what came before that, which is read only when that compaction handed nothing on.
+    ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is the
+    part before it, used only if that compaction has no carry-over.
     """
     keep = tokens_to_keep(window, settings)
     cut = find_cut_point(items, keep)
@@ -191,6 +188,6 @@ def prepare(
         files=file_operations(replaced, file_lists(details)),
         carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
         carry_over_tokens=int(PART_OF_KEPT * keep),
-        guidance=guidance or Guidance(),
+        guidance=guidance or SummaryInstructions(),
         settings=settings,
     )

@@ -1,4 +1,4 @@
-"""Ask a model for notes on a conversation, and take only notes that can be used."""
+"""Requests a summary from a model and validates it; the prompts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.text import (
     SUMMARY_TAGS,
     cut_to_size,
-    defused,
+    escape_tags,
     size,
-    tagged,
     windows,
     without_blocks,
+    wrap_in_tag,
 )
 from pi.ai.failures.overflow import is_overflow
-from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, added
+from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, add_usage
 from pi.ai.models.model import Model
 from pi.ai.token_estimate import ROOM_FOR_ERROR, SMALLEST_ANSWER
 from pi.base.records import Record
-
-# What the summarising model is told. Data, and how its parts are put together.
-
 
 Kind: TypeAlias = Literal["history", "turn_prefix", "branch"]
 
@@ -75,7 +72,7 @@ turn, but not this beginning. Write notes that make the rest understandable: wha
 has been done about it so far, and what the rest builds on.""",
     "branch": """\
 The user has left this line of work and returned to an earlier point of the conversation. Write \
-notes that tell the agent what was tried here, what came of it and what is worth knowing now. \
+notes that say what was tried here, what came of it and what is worth knowing now. \
 Files that were changed here may still be changed.""",
 }
 
@@ -91,13 +88,13 @@ AGAIN = """\
 Your last answer could not be used: {} Write the notes again, complete and no longer than needed."""
 
 
-class Guidance(Record):
-    """What a person or an extension adds to the prompt."""
+class SummaryInstructions(Record):
+    """Additions of the user or an extension to the prompt."""
 
     custom_instructions: str = ""
     additional_context: tuple[str, ...] = ()
     prompt: str = ""
-    """Stands in place of the whole task, sections included."""
+    """Replaces the whole task, sections included."""
 
 
 def question(
@@ -105,16 +102,19 @@ def question(
     conversation: str,
     *,
     previous: str = "",
-    guidance: Guidance | None = None,
+    guidance: SummaryInstructions | None = None,
     complaint: str = "",
 ) -> str:
-    """The message that asks for notes on ``conversation``, which is already free of our tags."""
-    guidance = guidance or Guidance()
+    """Return the request for a summary of ``conversation``, whose tags are already escaped."""
+    guidance = guidance or SummaryInstructions()
     custom = guidance.custom_instructions.strip()
     parts = (
-        tagged("conversation", conversation),
-        tagged("previous-summary", defused(previous)) if previous else "",
-        *(tagged("additional-context", defused(text)) for text in guidance.additional_context),
+        wrap_in_tag("conversation", conversation),
+        wrap_in_tag("previous-summary", escape_tags(previous)) if previous else "",
+        *(
+            wrap_in_tag("additional-context", escape_tags(text))
+            for text in guidance.additional_context
+        ),
         guidance.prompt or f"{TASKS[kind]}\n\n{SECTIONS}",
         UPDATE if previous else "",
         CUSTOM.format(custom) if custom else "",
@@ -126,32 +126,31 @@ def question(
 Purpose: TypeAlias = Literal["compaction", "branch_summary"]
 
 BYTES_PER_TOKEN = 3
-"""Fewer than in an estimate: a request that does not fit is lost, one that is small is not."""
+"""Lower than in an estimate: a request that does not fit fails, a small one does not."""
 UNKNOWN_WINDOW = 32_768
-"""Tokens that are counted on where nobody knows how large the window is."""
-SMALLEST_WINDOW = 500
-"""Tokens of conversation below which asking makes no sense."""
+"""Assumed window if the model does not state one."""
+MIN_WINDOW = 500
+"""Tokens of conversation below which a request is pointless."""
 
 
 class SummaryRequest(Record):
-    """One request to the summarising model; it offers no tools.
+    """One request to the summarising model; it declares no tools.
 
-    Whoever asks adds the session's thinking level, credentials and endpoint, and a cache identity
-    of its own.
+    The caller adds the session's thinking level, credentials and endpoint, and a separate cache id.
     """
 
     context: Context
     max_tokens: int
-    """The largest answer, thinking included."""
+    """Maximum response, thinking included."""
     purpose: Purpose
 
 
 Ask: TypeAlias = Callable[[SummaryRequest], Awaitable[AssistantMessage]]
-"""Reaches a model. A failure is an answer whose ``stop_reason`` says so, as in a stream."""
+"""Calls a model. A failure is a message with an error ``stop_reason``, as in a stream."""
 
 
 class Summariser:
-    """One model with its limits; requests go out one after another, and their cost is counted."""
+    """One model with its limits; sends requests one at a time and counts their cost."""
 
     def __init__(
         self, ask: Ask, model: Model, settings: CompactionSettings, purpose: Purpose
@@ -160,8 +159,8 @@ class Summariser:
         self._purpose = purpose
         self._window = model.context_window if model.context_window > 0 else UNKNOWN_WINDOW
         self._largest_answer = model.max_tokens
-        wanted = max(SMALLEST_ANSWER, settings.reserve_tokens // 2)
-        self._answer = min(wanted, model.max_tokens, self._window // 8)
+        desired = max(SMALLEST_ANSWER, settings.reserve_tokens // 2)
+        self._answer = min(desired, model.max_tokens, self._window // 8)
         self.usage = Usage()
 
     async def notes(
@@ -170,23 +169,23 @@ class Summariser:
         kind: Kind,
         *,
         previous: str = "",
-        guidance: Guidance | None = None,
+        guidance: SummaryInstructions | None = None,
         most_tokens: int | None = None,
     ) -> str:
-        """Notes on ``texts`` that go on from ``previous``, part by part where it does not fit.
+        """Return a summary of ``texts`` that continues ``previous``, in several parts if necessary.
 
-        Notes longer than ``most_tokens`` are not taken.
+        A summary longer than ``most_tokens`` is rejected.
         """
-        guidance = guidance or Guidance()
+        guidance = guidance or SummaryInstructions()
         room = self.room(kind, guidance)
-        while room >= SMALLEST_WINDOW * BYTES_PER_TOKEN:
+        while room >= MIN_WINDOW * BYTES_PER_TOKEN:
             try:
                 notes = previous
                 for part in windows(texts, room):
                     notes = await self._usable(part, kind, notes, guidance, most_tokens)
                 return notes
             except _TooLong:
-                room //= 2  # the estimate was wrong for this text or this model
+                room //= 2  # the estimate was too low for this text or model
         raise CompactionFailed(
             "too_large",
             f"Not even a part of the conversation fits the summarising model"
@@ -194,53 +193,58 @@ class Summariser:
             hint="Choose a model with a larger context window.",
         )
 
-    def room(self, kind: Kind, guidance: Guidance) -> int:
-        """Bytes of conversation that fit into one request beside everything else in it."""
+    def room(self, kind: Kind, guidance: SummaryInstructions) -> int:
+        """Return how many bytes of conversation fit into one request."""
         fixed = size(SYSTEM) + size(question(kind, "", previous="-", guidance=guidance))
         tokens = (
             self._window
-            - 2 * self._answer  # a second attempt may write twice as much
-            - self._window // 4  # for earlier notes
+            - 2 * self._answer  # a second attempt may be twice as long
+            - self._window // 4  # for the previous summary
             - min(ROOM_FOR_ERROR, self._window // 16)
         )
         return tokens * BYTES_PER_TOKEN - fixed
 
     async def _usable(
-        self, part: str, kind: Kind, previous: str, guidance: Guidance, most_tokens: int | None
+        self,
+        part: str,
+        kind: Kind,
+        previous: str,
+        guidance: SummaryInstructions,
+        most_tokens: int | None,
     ) -> str:
         earlier = cut_to_size(previous, self._window // 4 * BYTES_PER_TOKEN)
         ask_for = partial(question, kind, part, previous=earlier, guidance=guidance)
-        notes, problem = await self._attempt(ask_for(), self._answer, most_tokens)
-        if problem is not None:
-            again = ask_for(complaint=problem.message)
-            notes, problem = await self._attempt(again, 2 * self._answer, most_tokens)
-        if problem is not None:
-            raise problem
+        notes, error = await self._attempt(ask_for(), self._answer, most_tokens)
+        if error is not None:
+            again = ask_for(complaint=error.message)
+            notes, error = await self._attempt(again, 2 * self._answer, most_tokens)
+        if error is not None:
+            raise error
         return notes
 
     async def _attempt(
         self, prompt: str, answer_tokens: int, most_tokens: int | None
     ) -> tuple[str, CompactionFailed | None]:
-        """The notes of one answer, and why they cannot be used."""
+        """Return the summary of one response, and why it cannot be used."""
         request = SummaryRequest(
             context=Context(system_prompt=SYSTEM, messages=(UserMessage(content=prompt),)),
             max_tokens=min(answer_tokens, self._largest_answer),
             purpose=self._purpose,
         )
         answer = await self._ask(request)
-        self.usage = added(self.usage, answer.usage)
-        notes = defused(without_blocks(answer.text), SUMMARY_TAGS)
-        return notes, _problem(answer, notes, most_tokens)
+        self.usage = add_usage(self.usage, answer.usage)
+        notes = escape_tags(without_blocks(answer.text), SUMMARY_TAGS)
+        return notes, _unusable_reason(answer, notes, most_tokens)
 
 
 class _TooLong(Exception):
-    """The provider says that the request does not fit the window."""
+    """The provider reports that the request exceeds the window."""
 
 
-def _problem(
+def _unusable_reason(
     answer: AssistantMessage, notes: str, most_tokens: int | None
 ) -> CompactionFailed | None:
-    """Why an answer is no summary; ``None`` when it is one."""
+    """Return why a response is not a usable summary; ``None`` if it is one."""
     match answer.stop_reason:
         case "aborted":
             raise CompactionFailed("aborted", "The summary was aborted.")
@@ -256,5 +260,5 @@ def _problem(
     if not notes:
         return CompactionFailed("summary_failed", "The summary was empty.")
     if most_tokens is not None and estimate_tokens(notes) > most_tokens:
-        return CompactionFailed("not_smaller", "The summary is longer than what it stands for.")
+        return CompactionFailed("not_smaller", "The summary is longer than what it replaces.")
     return None

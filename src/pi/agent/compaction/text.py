@@ -1,7 +1,7 @@
-"""The tags around what is quoted, and text that cannot pretend to be one of them. Pure.
+"""Text for summaries: tags and their escaping, truncation, serialisation of messages. Pure.
 
-History is other people's words: a tool result may say ``</conversation>`` and go on with orders
-of its own.
+History contains untrusted text: a tool result may contain ``</conversation>`` followed by
+instructions, so each message is wrapped in tags that its text cannot close.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from pi.agent.compaction.budget import Item, Role, exchanges
+from pi.agent.compaction.budget import CompactionItem, Role, exchanges
 from pi.ai.json_text import json_text, without_surrogates
 from pi.ai.messages import (
     AssistantMessage,
@@ -45,19 +45,19 @@ SUMMARY_TAGS = ("summary", "carry-over", "read-files", "modified-files", "files"
 """Tags in and around a stored summary."""
 
 
-def tagged(tag: str, text: str, **attributes: str) -> str:
-    """``text`` between the opening and the closing ``tag``, on lines of its own."""
+def wrap_in_tag(tag: str, text: str, **attributes: str) -> str:
+    """Return ``text`` between the opening and closing ``tag``, each on its own line."""
     described = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f"<{tag}{described}>\n{text}\n</{tag}>"
 
 
-def defused(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
-    """``text`` in which none of ``tags`` is a tag any more."""
+def escape_tags(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
+    """Return ``text`` with ``tags`` escaped."""
     return re.sub(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(tags)})\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def without_blocks(summary: str) -> str:
-    """A stored summary without the blocks that pi adds to what the model wrote."""
+    """Return a stored summary without the blocks that pi adds to the model's text."""
     blocks = "|".join(SUMMARY_TAGS[1:])
     pattern = rf"(?<!\s)\s*<({blocks})>\n.*?\n</\1>"
     return re.sub(pattern, "", summary, flags=re.DOTALL).strip()
@@ -72,9 +72,9 @@ _TITLES = {
 
 
 def readable_summary(summary: str) -> str:
-    """A stored summary for people, in Markdown: headings and lists in place of tagged blocks.
+    """Return a stored summary as Markdown for display: headings and lists instead of tagged blocks.
 
-    Goes line by line: a session file may hold any number of tags that are never closed.
+    Works line by line: a session file may contain any number of unclosed tags.
     """
     shown: list[str] = []
     opening, body = "", list[str]()
@@ -94,45 +94,37 @@ def readable_summary(summary: str) -> str:
 
 def _titled(opening: str, body: list[str]) -> list[str]:
     match opening:
-        case "<carry-over>":  # has headings of its own, which now belong below this one
+        case "<carry-over>":  # its own headings now belong below this one
             lines = [f"#{line}" if line.startswith("## ") else line for line in body]
-        case "<files>":  # a tree, in which the indentation counts
+        case "<files>":  # a tree, in which the indentation matters
             lines = ["```text", *body, "```"]
         case _:
             lines = [f"- {line}" for line in body]
     return ["", f"## {_TITLES[opening]}", "", *lines]
 
 
-# Long text made short: its beginning, its end, and how much is missing between. Pure.
-
-
 HEAD = 0.6
-"""The beginning's part of what is left: the end of an output is where errors are."""
-SMALLEST = 20
-"""Characters below which two ends say nothing."""
+"""Share of the beginning; the end of an output is where errors are."""
+MIN_CHARACTERS = 20
+"""Characters below which two ends are useless."""
 
 
 def shortened(text: str, most: int, *, where: str = "") -> str:
-    """``text`` in at most ``most`` characters; ``where`` says where the rest can be found."""
+    """Return ``text`` truncated to ``most`` characters; ``where`` says where the rest is."""
     if len(text) <= most:
         return text
     mark = f"\n[... about {len(text) - most} characters left out{where} ...]\n"
     room = most - len(mark)
-    if room < SMALLEST:
+    if room < MIN_CHARACTERS:
         return ""
     head = int(room * HEAD)
     return f"{text[:head]}{mark}{text[len(text) - (room - head) :]}"
 
 
-# A conversation as text for the model that summarises it. Pure.
-#
-# Each message stands between tags of its own; what it says cannot close them.
-
-
-MOST_OF_A_RESULT = 2000
-MOST_OF_A_THOUGHT = 2000
-MOST_OF_AN_ARGUMENT = 500
-MOST_OF_A_CALL = 2000
+MAX_RESULT = 2000
+MAX_THINKING = 2000
+MAX_ARGUMENT = 500
+MAX_CALL = 2000
 
 _TAGS: dict[Role, str] = {
     "bashExecution": "shell",
@@ -142,8 +134,8 @@ _TAGS: dict[Role, str] = {
 }
 
 
-def serialise(items: Sequence[Item]) -> tuple[str, ...]:
-    """One text per message; calls whose result is useless are left out with it."""
+def serialise(items: Sequence[CompactionItem]) -> tuple[str, ...]:
+    """Return one text per message; calls with a useless result are left out together with it."""
     useless_calls, useless_results = set(), set()
     for exchange in exchanges(items):
         if exchange.answered_at is not None and items[exchange.answered_at].useless:
@@ -170,7 +162,7 @@ def serialise(items: Sequence[Item]) -> tuple[str, ...]:
 
 
 def plain_text(content: str | tuple[Text | Image, ...]) -> str:
-    """The words of a message, with a mark where there was a picture."""
+    """Return the text of a message, with a placeholder for each image."""
     return "\n".join(
         block.text if isinstance(block, Text) else f"[picture, {block.mime_type}]"
         for block in blocks(content)
@@ -178,12 +170,12 @@ def plain_text(content: str | tuple[Text | Image, ...]) -> str:
 
 
 def size(text: str) -> int:
-    """Bytes of ``text``: fairer than characters to scripts in which each is a token."""
+    """Return the bytes of ``text``: closer to tokens than characters for non-Latin scripts."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def windows(texts: Sequence[str], most: int) -> list[str]:
-    """``texts`` joined in order to as few parts of at most ``most`` bytes as possible."""
+    """Join ``texts`` in order into as few parts of at most ``most`` bytes as possible."""
     parts: list[str] = []
     current: list[str] = []
     used = 0
@@ -197,7 +189,7 @@ def windows(texts: Sequence[str], most: int) -> list[str]:
 
 
 def newest(texts: Sequence[str], most: int) -> list[str]:
-    """The last of ``texts`` that fit into ``most`` bytes, and the ends of the one before them."""
+    """Return the last ``texts`` that fit into ``most`` bytes, and a truncated one before them."""
     fitting: list[str] = []
     left = most
     for text in reversed(texts):
@@ -210,7 +202,7 @@ def newest(texts: Sequence[str], most: int) -> list[str]:
 
 
 def cut_to_size(text: str, most: int) -> str:
-    """``text`` in about ``most`` bytes."""
+    """Truncate ``text`` to about ``most`` bytes."""
     return text if size(text) <= most else shortened(text, most * len(text) // size(text))
 
 
@@ -226,23 +218,25 @@ def _block(block: Text | Thinking | ToolCall) -> str:
         case Text():
             return _element("assistant", block.text)
         case Thinking():
-            return _element("thinking", shortened(block.thinking, MOST_OF_A_THOUGHT))
-    return _element("call", _arguments(block.arguments), tool=defused(block.name))
+            return _element("thinking", shortened(block.thinking, MAX_THINKING))
+    return _element("call", _arguments(block.arguments), tool=escape_tags(block.name))
 
 
 def _arguments(arguments: Json) -> str:
     lines = []
     for name, value in arguments.items():
         shown = value if isinstance(value, str) else json_text(value)
-        lines.append(f"{name}: {shortened(shown, MOST_OF_AN_ARGUMENT)}")
-    return shortened("\n".join(lines), MOST_OF_A_CALL) or "(no arguments)"
+        lines.append(f"{name}: {shortened(shown, MAX_ARGUMENT)}")
+    return shortened("\n".join(lines), MAX_CALL) or "(no arguments)"
 
 
 def _result(result: ToolResultMessage) -> str:
-    words = shortened(plain_text(result.content), MOST_OF_A_RESULT)
-    return _element("error" if result.is_error else "result", words, tool=defused(result.tool_name))
+    words = shortened(plain_text(result.content), MAX_RESULT)
+    return _element(
+        "error" if result.is_error else "result", words, tool=escape_tags(result.tool_name)
+    )
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
     clean = without_surrogates(text)
-    return tagged(tag, defused(clean), **attributes) if clean.strip() else ""
+    return wrap_in_tag(tag, escape_tags(clean), **attributes) if clean.strip() else ""

@@ -1,4 +1,4 @@
-"""Compaction of a stored conversation: from its entries to the entry that shortens it."""
+"""Compacts a stored conversation."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pi.agent.compaction.budget import CompactionSettings, Item, context_tokens
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, context_tokens
 from pi.agent.compaction.compact import compact
-from pi.agent.compaction.prepare import Previous, prepare
-from pi.agent.compaction.summarise import Ask, Guidance
+from pi.agent.compaction.prepare import PreviousSummary, prepare
+from pi.agent.compaction.summarise import Ask, SummaryInstructions
 from pi.agent.conversation import Convert
 from pi.agent.harness.store import (
-    Compaction,
-    Entry,
-    ModelChange,
-    ThinkingLevelChange,
-    first_kept,
+    StoredCompaction,
+    StoredEntry,
+    StoredModelChange,
+    StoredThinkingLevel,
+    first_visible,
     visible_messages,
 )
 from pi.ai.messages import (
@@ -28,29 +28,31 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 
 
-async def compacted(
-    entries: Sequence[Entry],
+async def compact_entries(
+    entries: Sequence[StoredEntry],
     ask: Ask,
     settings: CompactionSettings,
     *,
     model: Model,
     convert: Convert,
     instructions: str = "",
-) -> Compaction:
-    """What to add to the log so that less of it is shown, or raise ``CompactionFailed``."""
-    start, earlier = first_kept(entries)
+) -> StoredCompaction:
+    """Return the compaction entry to store, or raise ``CompactionFailed``."""
+    start, earlier = first_visible(entries)
     items = [_item(entry, convert) for entry in entries]
     preparation = prepare(
         items[start:],
         settings,
         window=model.context_window,
         tokens_before=_tokens(entries, convert),
-        previous=Previous(summary=earlier.summary, details=earlier.details) if earlier else None,
+        previous=PreviousSummary(summary=earlier.summary, details=earlier.details)
+        if earlier
+        else None,
         before=items[:start],
-        guidance=Guidance(custom_instructions=instructions),
+        guidance=SummaryInstructions(custom_instructions=instructions),
     )
     result = await compact(preparation, ask, settings, model=model)
-    return Compaction(
+    return StoredCompaction(
         summary=result.summary,
         first_kept_id=result.first_kept_id,
         tokens_before=result.tokens_before,
@@ -59,20 +61,20 @@ async def compacted(
     )
 
 
-def _item(entry: Entry, convert: Convert) -> Item:
+def _item(entry: StoredEntry, convert: Convert) -> CompactionItem:
     match entry.value:
-        case ModelChange() | ThinkingLevelChange() | Compaction():
-            return Item(id=entry.id, role="metadata")
+        case StoredModelChange() | StoredThinkingLevel() | StoredCompaction():
+            return CompactionItem(id=entry.id, role="metadata")
         case SystemMessage() | UserMessage() | AssistantMessage() | ToolResultMessage() as message:
-            return Item.of(entry.id, message)
+            return CompactionItem.of(entry.id, message)
         case own:
             said = convert([own])
-            return Item(id=entry.id, role="custom", message=said[0] if said else None)
+            return CompactionItem(id=entry.id, role="custom", message=said[0] if said else None)
 
 
-def _tokens(entries: Sequence[Entry], convert: Convert) -> int:
-    """How much is shown now; what was counted before the latest compaction does not tell."""
-    changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, Compaction)]
+def _tokens(entries: Sequence[StoredEntry], convert: Convert) -> int:
+    """Estimate the visible tokens. Usage reported before the latest compaction does not count."""
+    changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, StoredCompaction)]
     since = entries[changed[-1] + 1 :] if changed else entries
     messages = convert(visible_messages(entries))
     return context_tokens(messages, compacted=len(messages) - len(convert(visible_messages(since))))

@@ -1,4 +1,4 @@
-"""An agent with everything that a program around it needs: a store, a prompt, policies, skills."""
+"""``AgentHarness``: an agent with a store, a system prompt, policies and skills."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.conversation import AgentMessage, Convert, Transform, plain_messages
 from pi.agent.errors import AgentBusy
 from pi.agent.events import Listener
-from pi.agent.harness.hooks import PolicyOrder, ProviderHooks, Rank, Remove
-from pi.agent.harness.store import Compaction, ConversationStore, StoredConversation, new_choices
+from pi.agent.harness.hooks import ProviderHooks, Rank, RankedPolicies, Remove
+from pi.agent.harness.store import (
+    ConversationStore,
+    StoredCompaction,
+    StoredConversation,
+    changed_choices,
+)
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
@@ -33,11 +38,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# What may be said of an agent by whoever builds one inside something else.
-
-
 class AgentOptions(TypedDict, total=False):
-    """Parameters of ``Agent`` that are handed through as they are."""
+    """``Agent`` options that ``AgentHarness`` passes through."""
 
     thinking_level: ThinkingLevel
     tools: Iterable[AgentTool]
@@ -48,22 +50,15 @@ class AgentOptions(TypedDict, total=False):
     clock: Clock | None
 
 
-# The system prompt, put together from named sections.
-
-
 Section: TypeAlias = Callable[[], str | None]
-"""Gives its text, or ``None`` to be left out.
-
-The same state gives the same bytes: what a clock or a counter says does not belong into a prompt,
-because every change of it throws the provider's cache away.
-"""
+"""Returns the text of a section, or ``None`` to leave it out."""
 
 
 class SystemPrompt:
-    """Sections in the order in which they were first set.
+    """System prompt of named sections, in the order in which they were first set.
 
-    A section that fails keeps the text that it had: a prompt that changes because of a bug would
-    cost more than one that is a little old.
+    A section that fails keeps its last text: changing the prompt because of a bug would invalidate
+    the provider's cache.
     """
 
     def __init__(self, sections: Mapping[str, Section | str] | None = None) -> None:
@@ -71,21 +66,21 @@ class SystemPrompt:
         self._last: dict[str, str | None] = {}
 
     def set(self, name: str, section: Section | str) -> None:
-        """Add a section at the end, or replace the one of that name where it stands."""
+        """Add a section at the end, or replace the one of that name in place."""
         self._sections[name] = section
 
     def remove(self, name: str) -> None:
-        """Leave a section out from now on; nothing happens when it is not there."""
+        """Remove a section, if it exists."""
         self._sections.pop(name, None)
         self._last.pop(name, None)
 
     def sections(self) -> dict[str, str]:
-        """The text of every section that has one now, by name."""
+        """Return the text of all non-empty sections by name."""
         self._last = {name: self._text(name, each) for name, each in self._sections.items()}
         return {name: text for name, text in self._last.items() if text}
 
     def render(self) -> str:
-        """The whole prompt: sections parted by blank lines."""
+        """Return the whole prompt, sections separated by blank lines."""
         return "\n\n".join(self.sections().values())
 
     def _text(self, name: str, section: Section | str) -> str | None:
@@ -94,19 +89,19 @@ class SystemPrompt:
         try:
             return section()
         except Exception:
-            log.exception("the section %s of the system prompt failed", name)
+            log.exception("section %s of the system prompt failed", name)
             return self._last.get(name)
 
 
-class Instructing(Policy):
-    """Gives an agent its prompt when a run starts, and only then: between turns it is stable."""
+class SystemPromptPolicy(Policy):
+    """Sets the prompt when a run starts; it is stable between turns."""
 
     def __init__(self, agent: Agent, prompt: SystemPrompt) -> None:
         self._agent = agent
         self._prompt = prompt
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Put the prompt together before anything else happens."""
+        """Render the prompt at the start of a run."""
         if at.kind == "prompt":
             self._agent.system_prompt = self._prompt.render()
         return at.next
@@ -115,8 +110,8 @@ class Instructing(Policy):
 class AgentHarness:
     """One agent and one open conversation of ``store``. Its owner closes it.
 
-    ``agent`` may be used directly, but its model, thinking level and conversation are set here,
-    so that the store knows of them. ``system_prompt`` is put together when a run starts.
+    ``agent`` may be used directly, but set model, thinking level and conversation here, so that
+    they are stored. ``system_prompt`` is rendered when a run starts.
     """
 
     def __init__(
@@ -144,50 +139,50 @@ class AgentHarness:
         self._clock = agent.get("clock") or SystemClock()
         self._settings = compaction or CompactionSettings()
         self._compacting: Abort | None = None
-        self._policies = PolicyOrder(self.agent)
-        self.add_policy(Instructing(self.agent, self.system_prompt), at="first")
+        self._policies = RankedPolicies(self.agent)
+        self.add_policy(SystemPromptPolicy(self.agent, self.system_prompt), at="first")
         self._use(self._opened(conversation_id))
 
-    # Asking --------------------------------------------------------------------------------------
+    # Prompting -----------------------------------------------------------------------------------
 
     async def prompt(
         self, message: str | AgentMessage | Sequence[AgentMessage], images: Sequence[Image] = ()
     ) -> Next:
-        """Start a run and wait for its end; a text that begins with ``/skill:name`` is expanded."""
+        """Start a run and wait for its end. Expands text that begins with ``/skill:name``."""
         self._refuse_if_busy()
         return await self.agent.prompt(self._expanded(message), images)
 
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered after the tools of the current turn."""
+        """Queue ``message`` for delivery after the tools of the current turn."""
         await self.agent.steer(self._expanded(message), images)
 
     async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered when the agent would stop."""
+        """Queue ``message`` for delivery when the agent would stop."""
         await self.agent.follow_up(self._expanded(message), images)
 
     def abort(self) -> None:
-        """Ask the run or the compaction that is under way to end."""
+        """Abort the active run or compaction."""
         self.agent.abort()
         if self._compacting is not None:
-            self._compacting.want()
+            self._compacting.request()
 
     def subscribe(self, listener: Listener) -> Remove:
-        """Have ``listener`` called with every event, in order; gives what ends that."""
+        """Subscribe to all events in order; returns an unsubscribe function."""
         return self.agent.subscribe(listener)
 
-    # What shapes a run ---------------------------------------------------------------------------
+    # Policies, model -----------------------------------------------------------------------------
 
     def add_policy(self, policy: Policy, *, at: Rank = "normal") -> Remove:
-        """Have ``policy`` asked from the next run on; gives what ends that."""
+        """Add ``policy`` from the next run on; returns a function that removes it."""
         return self._policies.add(policy, at=at)
 
     def set_model(self, model: Model) -> None:
-        """Have ``model`` answer from the next request on."""
+        """Use ``model`` from the next request on."""
         self.agent.model = model
         self._note_choices()
 
     def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """Have the model think that much from the next request on."""
+        """Use this thinking level from the next request on."""
         self.agent.thinking_level = level
         self._note_choices()
 
@@ -195,30 +190,30 @@ class AgentHarness:
 
     @property
     def conversation(self) -> StoredConversation:
-        """The one that is open."""
+        """The open conversation."""
         return self._conversation
 
     async def open_conversation(self, id: str | None = None) -> None:
-        """Close the conversation and go on with an earlier one, or with a new one.
+        """Close the conversation and open an earlier or a new one.
 
-        Its messages count, its model does not: that of the harness answers. ``AgentBusy`` while
-        something is under way, and ``WouldDeadlock`` from inside it.
+        Its messages are used, its model is not. Raises ``AgentBusy`` during a run or a compaction,
+        ``WouldDeadlock`` from inside it.
         """
         self._refuse_if_busy()
         opened = self._opened(id)
         self._conversation.close()
         self._use(opened)
-        await self.agent.clear_queue()  # empty by now, because it was meant for the other one
+        await self.agent.clear_queue()  # queued messages were meant for the other conversation
 
-    async def compact(self, instructions: str = "") -> Compaction:
-        """Shorten what the model is shown; ``CompactionFailed`` when nothing came of it."""
-        # Here, not above: most programs that embed an agent never compact.
-        from pi.agent.harness.compact import compacted
+    async def compact(self, instructions: str = "") -> StoredCompaction:
+        """Compact the conversation; raises ``CompactionFailed`` on failure."""
+        # Deferred: most programs that embed an agent never compact.
+        from pi.agent.harness.compact import compact_entries
 
         self._refuse_if_busy()
         self._compacting = Abort(self._clock)
         work = partial(
-            compacted,
+            compact_entries,
             self._conversation.entries(),
             self._summarise,
             self._settings,
@@ -237,7 +232,7 @@ class AgentHarness:
         return compaction
 
     async def close(self) -> None:
-        """End what is under way and close the conversation."""
+        """Abort active work and close the conversation."""
         self.abort()
         await self.agent.wait_for_idle()
         self._conversation.close()
@@ -254,7 +249,7 @@ class AgentHarness:
             self._options,
             reasoning=self.agent.thinking_level,
             max_tokens=request.max_tokens,
-            session_id=f"{self._conversation.id}-{request.purpose}",  # a cache of its own
+            session_id=f"{self._conversation.id}-{request.purpose}",  # a separate provider cache
         )
         return await self._ask(self.agent.model, request.context, options).result()
 
@@ -268,16 +263,18 @@ class AgentHarness:
 
     def _note_choices(self) -> None:
         known = self._conversation.entries()
-        for change in new_choices(known, self.agent.model, self.agent.thinking_level):
+        for change in changed_choices(known, self.agent.model, self.agent.thinking_level):
             self._conversation.add(change)
 
     def _skills_section(self) -> str | None:
-        return skills_section(self.skills) if self.agent.tools else None  # somebody must read them
+        return skills_section(self.skills) if self.agent.tools else None  # a tool must read them
 
     def _expanded(self, message: Any) -> Any:
         return expand_skill(message, self.skills) if isinstance(message, str) else message
 
     def _refuse_if_busy(self) -> None:
-        self.agent.must_be_idle()
+        self.agent.require_idle()
         if self._compacting is not None:
-            raise AgentBusy("The conversation is being compacted.", hint="Wait, or abort that.")
+            raise AgentBusy(
+                "The conversation is being compacted.", hint="Wait for its end, or abort it."
+            )

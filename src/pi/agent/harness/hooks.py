@@ -1,4 +1,4 @@
-"""Hooks around every request to a provider, whoever makes it: the loop or a compaction."""
+"""Hooks around every provider request (of the loop or a compaction), and policies by rank."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ log = logging.getLogger(__name__)
 
 
 Remove: TypeAlias = Callable[[], None]
-"""Takes back what was registered."""
+"""Removes the registration."""
 
 
 class ProviderHooks:
-    """Looks at payloads and responses in the order of registration. One that fails is skipped."""
+    """Payload and response hooks in the order of registration. A hook that fails is skipped."""
 
     def __init__(self) -> None:
         self._payload: list[OnPayload] = []
         self._response: list[OnResponse] = []
 
     def before_request(self, hook: OnPayload) -> Remove:
-        """Have ``hook`` see each payload before it is sent; what it returns replaces it."""
+        """Call ``hook`` with each payload before it is sent; its return value replaces it."""
         self._payload.append(hook)
         return lambda: self._payload.remove(hook)
 
     def after_response(self, hook: OnResponse) -> Remove:
-        """Have ``hook`` see status and headers of each answer before its body is read."""
+        """Call ``hook`` with status and headers of each response before its body is read."""
         self._response.append(hook)
         return lambda: self._response.remove(hook)
 
     def applied(self, options: StreamOptions) -> StreamOptions:
-        """``options`` with these hooks, behind those that they have already."""
+        """Return ``options`` with these hooks appended to its own."""
         first_payload, first_response = options.on_payload, options.on_response
 
         async def on_payload(payload: Json, model: Model) -> Json:
@@ -51,7 +51,7 @@ class ProviderHooks:
         async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
             for hook in (first_response, *self._response):
                 if hook is not None:
-                    await _told(hook, status, headers, model)
+                    await _observe(hook, status, headers, model)
 
         return replace(options, on_payload=on_payload, on_response=on_response)
 
@@ -65,20 +65,17 @@ async def _changed(hook: OnPayload, payload: Json, model: Model) -> Json:
     return payload if replacement is None else replacement
 
 
-async def _told(hook: OnResponse, status: int, headers: Mapping[str, str], model: Model) -> None:
+async def _observe(hook: OnResponse, status: int, headers: Mapping[str, str], model: Model) -> None:
     try:
         await hook(status, headers, model)
     except Exception:
         log.exception("a hook failed after a response")
 
 
-# Who is asked first: policies in ranks.
-
-
 Rank: TypeAlias = Literal["first", "normal", "last"]
 
 
-class PolicyOrder:
+class RankedPolicies:
     """The policies of an agent, by rank and then by registration."""
 
     def __init__(self, agent: Agent) -> None:
@@ -86,7 +83,7 @@ class PolicyOrder:
         self._ranks: dict[Rank, list[Policy]] = {"first": [], "normal": [], "last": []}
 
     def add(self, policy: Policy, *, at: Rank = "normal") -> Callable[[], None]:
-        """Have ``policy`` asked behind the others of its rank; gives what ends that."""
+        """Add ``policy`` after the others of its rank; returns a function that removes it."""
         rank = self._ranks[at]
         rank.append(policy)
         self._arrange()

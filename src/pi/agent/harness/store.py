@@ -1,6 +1,6 @@
-"""Where conversations are kept: what is wanted of such a place, and one in memory.
+"""Conversation stores: the protocol and an implementation in memory.
 
-A conversation is a log of entries that only grows; what the model is shown of it is computed.
+A conversation is an append-only log of entries; the messages for the model are derived from it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ The conversation before this point was compacted into the following summary:
 </summary>"""
 
 
-class ModelChange(Record, tag="model_change"):
-    """From here on another model answers."""
+class StoredModelChange(Record, tag="model_change"):
+    """The model changes here."""
 
     provider: str
     model_id: str
 
 
-class ThinkingLevelChange(Record, tag="thinking_level_change"):
-    """From here on the model thinks more, or less."""
+class StoredThinkingLevel(Record, tag="thinking_level_change"):
+    """The thinking level changes here."""
 
     thinking_level: ThinkingLevel
 
 
-class Compaction(Record, tag="compaction"):
-    """What came before ``first_kept_id`` is shown to the model as a summary."""
+class StoredCompaction(Record, tag="compaction"):
+    """Entries before ``first_kept_id`` are replaced by a summary."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -47,15 +47,15 @@ class Compaction(Record, tag="compaction"):
     details: Json
     usage: Usage
     timestamp: int = 0
-    """When it was made, in milliseconds since 1970."""
+    """Time of creation, in milliseconds since 1970."""
 
 
-Change: TypeAlias = ModelChange | ThinkingLevelChange | Compaction
-"""What a log keeps beside messages."""
+Change: TypeAlias = StoredModelChange | StoredThinkingLevel | StoredCompaction
+"""Entries other than messages."""
 
 
-class Entry(Record):
-    """One line of a log."""
+class StoredEntry(Record):
+    """One entry of a log."""
 
     id: str
     value: Any
@@ -63,53 +63,53 @@ class Entry(Record):
 
 
 class StoredConversation(Conversation, Protocol):
-    """An open conversation; nobody else writes to it."""
+    """An open conversation; only its owner writes to it."""
 
     @property
     def id(self) -> str:
-        """By which it is opened again."""
+        """Used to open it again."""
         ...
 
-    def entries(self) -> Sequence[Entry]:
-        """Everything that was ever kept, in order."""
+    def entries(self) -> Sequence[StoredEntry]:
+        """Return all entries in order."""
         ...
 
     def close(self) -> None:
-        """Let go of it; afterwards it takes nothing more."""
+        """Close it; later writes fail."""
         ...
 
 
 class ConversationStore(Protocol):
-    """Keeps conversations. What cannot be done raises ``SessionFailed``."""
+    """Stores conversations. Methods raise ``SessionFailed`` on failure."""
 
     def create(self) -> StoredConversation:
-        """A new one, open."""
+        """Create and open a conversation."""
         ...
 
     def open(self, id: str) -> StoredConversation:
-        """The one that was created under ``id``."""
+        """Open an existing conversation."""
         ...
 
 
 class MemoryStore:
-    """Conversations that live as long as the program."""
+    """Conversations in memory."""
 
     def __init__(self) -> None:
-        self._logs: dict[str, list[Entry]] = {}
+        self._logs: dict[str, list[StoredEntry]] = {}
         self._open: set[str] = set()
 
     def create(self) -> StoredConversation:
-        """A new one."""
+        """Create and open a conversation."""
         id = f"memory-{len(self._logs) + 1}"
         self._logs[id] = []
         return self.open(id)
 
     def open(self, id: str) -> StoredConversation:
-        """An earlier one, unless it is open."""
+        """Open an existing conversation, unless it is open."""
         if id not in self._logs:
-            raise _failed("not_found", f"There is no conversation {id}.")
+            raise _failed("not_found", f"Conversation {id} not found.")
         if id in self._open:
-            raise _failed("locked", f"The conversation {id} is open already.")
+            raise _failed("locked", f"Conversation {id} is already open.")
         self._open.add(id)
         return _MemoryLog(id, self._logs[id], self._open)
 
@@ -117,14 +117,14 @@ class MemoryStore:
 class _MemoryLog:
     """A conversation of a ``MemoryStore``."""
 
-    def __init__(self, id: str, entries: list[Entry], open_ones: set[str]) -> None:
+    def __init__(self, id: str, entries: list[StoredEntry], open_ones: set[str]) -> None:
         self.id = id
         self._entries = entries
         self._open_ones = open_ones
         self._closed = False
         self._shown = visible_messages(entries)
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[StoredEntry]:
         return tuple(self._entries)
 
     def messages(self) -> Sequence[AgentMessage]:
@@ -135,9 +135,9 @@ class _MemoryLog:
 
     def add(self, draft: Draft) -> Json | None:
         if self._closed:
-            raise _failed("closed", f"The conversation {self.id} is closed.")
-        self._entries.append(Entry(id=f"{len(self._entries):08x}", value=draft))
-        if isinstance(draft, Compaction):
+            raise _failed("closed", f"Conversation {self.id} is closed.")
+        self._entries.append(StoredEntry(id=f"{len(self._entries):08x}", value=draft))
+        if isinstance(draft, StoredCompaction):
             self._shown = visible_messages(self._entries)
         elif not isinstance(draft, Change):
             self._shown.append(draft)
@@ -149,12 +149,12 @@ class _MemoryLog:
             self._open_ones.discard(self.id)
 
 
-def visible_messages(entries: Sequence[Entry]) -> list[AgentMessage]:
-    """What the model is shown: the latest summary and what it does not cover.
+def visible_messages(entries: Sequence[StoredEntry]) -> list[AgentMessage]:
+    """Return the messages for the model: the latest summary and all later messages.
 
-    System messages stay, also those that are covered: prompt and tools are what they add up to.
+    System messages are always kept: together they declare prompt and tools.
     """
-    start, compaction = first_kept(entries)
+    start, compaction = first_visible(entries)
     messages: list[AgentMessage] = []
     if compaction is not None:
         values = (entry.value for entry in entries[:start])
@@ -165,24 +165,24 @@ def visible_messages(entries: Sequence[Entry]) -> list[AgentMessage]:
     return messages + [value for value in rest if not isinstance(value, Change)]
 
 
-def first_kept(entries: Sequence[Entry]) -> tuple[int, Compaction | None]:
-    """Where the part begins that is shown as it is, and the compaction that says so."""
+def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction | None]:
+    """Return the index of the first entry shown unchanged, and the latest compaction."""
     for at in range(len(entries) - 1, -1, -1):
         compaction = entries[at].value
-        if isinstance(compaction, Compaction):
+        if isinstance(compaction, StoredCompaction):
             kept = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
             return next(kept, at), compaction
     return 0, None
 
 
-def new_choices(
-    entries: Sequence[Entry], model: Model, thinking_level: ThinkingLevel
+def changed_choices(
+    entries: Sequence[StoredEntry], model: Model, thinking_level: ThinkingLevel
 ) -> list[Change]:
-    """What the log does not know yet of the model and how much it thinks."""
+    """Return the changes that record the current model and thinking level, if not recorded yet."""
     latest = {type(entry.value): entry.value for entry in entries}
     chosen: tuple[Change, ...] = (
-        ModelChange(provider=model.provider, model_id=model.id),
-        ThinkingLevelChange(thinking_level=thinking_level),
+        StoredModelChange(provider=model.provider, model_id=model.id),
+        StoredThinkingLevel(thinking_level=thinking_level),
     )
     return [change for change in chosen if latest.get(type(change)) != change]
 

@@ -1,4 +1,4 @@
-"""Values as a model meant them: what can be read as another type without guessing. Pure."""
+"""Converts single argument values without guessing, and reports invalid arguments. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
 
-# What is wrong with the arguments of a call, in words that a model can act on. Pure.
-
-
 Place: TypeAlias = tuple[str | int, ...]
-"""Names and indexes on the way to a value."""
+"""Names and indexes that lead to a value."""
 
 TYPE_WORDS = {
     "string": "a string",
@@ -40,12 +37,12 @@ _KINDS: dict[type, str] = {
     tuple: "array",
     dict: "object",
 }
-MOST_LINES = 20
-MOST_OPTIONS = 20
-MOST_CHARACTERS = 200
-"""Of one string that is shown."""
-MOST_SHOWN = 4000
-"""Characters of all arguments that are shown."""
+MAX_LINES = 20
+MAX_OPTIONS = 20
+MAX_CHARACTERS = 200
+"""Characters shown of one string."""
+MAX_SHOWN = 4000
+"""Characters shown of all arguments."""
 DEEPEST_SHOWN = 8
 
 # compiled when first needed: most sessions never need them
@@ -53,15 +50,15 @@ _MSGSPEC_PLACE = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
 _STEP = r"\.([^.\[]+)|\[(\d+)\]"
 
 
-class Problem(Record):
-    """One thing that is wrong, and where."""
+class ArgumentIssue(Record):
+    """One invalid argument."""
 
     place: Place
-    says: str
-    wanted: tuple[str, ...] = ()
-    """The types or values that would fit, when the value is none of them."""
+    message: str
+    expected: tuple[str, ...] = ()
+    """The accepted types or values, if the value is none of them."""
     got: object = None
-    """That value."""
+    """The received value."""
 
 
 def kind_of(value: object) -> str:
@@ -70,67 +67,67 @@ def kind_of(value: object) -> str:
     return _KINDS.get(kind, kind.__name__)
 
 
-def misfit(place: Place, wanted: Iterable[str], value: object) -> Problem:
-    """The problem of a value that is none of what is wanted: types, or JSON texts of values."""
-    words = tuple(dict.fromkeys(wanted))
+def wrong_type(place: Place, expected: Iterable[str], value: object) -> ArgumentIssue:
+    """Make the issue of a wrong type; ``expected`` is types, or values as JSON text."""
+    words = tuple(dict.fromkeys(expected))
     if not words:
-        return Problem(place=place, says="is not accepted here")
+        return ArgumentIssue(place=place, message="is not accepted here")
     is_exact = any(word not in TYPE_WORDS.values() for word in words)
     is_fraction = isinstance(value, float) and "an integer" in words
     got = literal(value) if is_exact or is_fraction else kind_of(value)
-    says = f"must be {_listing(words)} (got {got})"
-    return Problem(place=place, says=says, wanted=words, got=value)
+    message = f"must be {_listing(words)} (got {got})"
+    return ArgumentIssue(place=place, message=message, expected=words, got=value)
 
 
 def literal(value: object) -> str:
-    """A value as JSON when it is short, otherwise its type."""
+    """Return a short value as JSON, a long one as its type."""
     if isinstance(value, list | tuple | dict):
         return kind_of(value)
     text = json_text(shortened(value))
-    return text if len(text) <= MOST_CHARACTERS + 40 else kind_of(value)
+    return text if len(text) <= MAX_CHARACTERS + 40 else kind_of(value)
 
 
 def _listing(words: Sequence[str]) -> str:
-    if len(words) > MOST_OPTIONS:
-        words = (*words[:MOST_OPTIONS], f"one of {len(words) - MOST_OPTIONS} other values")
+    if len(words) > MAX_OPTIONS:
+        words = (*words[:MAX_OPTIONS], f"one of {len(words) - MAX_OPTIONS} other values")
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def report(tool: str, problems: Sequence[Problem], received: Json) -> str:
-    """What the model is told: all problems, and the arguments they are about."""
+def report(tool: str, issues: Sequence[ArgumentIssue], received: Json) -> str:
+    """Return the error text for the model: all issues and the received arguments."""
     of_tool = f' for tool "{tool}"' if tool else ""
-    lines = [f"  - {_place_text(problem.place)}: {problem.says}" for problem in problems]
-    if (more := len(lines) - MOST_LINES) > 0:
-        lines[MOST_LINES:] = [f"  - and {more} more"]
+    lines = [f"  - {_place_text(issue.place)}: {issue.message}" for issue in issues]
+    if (more := len(lines) - MAX_LINES) > 0:
+        lines[MAX_LINES:] = [f"  - and {more} more"]
     return "\n".join(
         [f"Validation failed{of_tool}:", *lines, "", "Received arguments:", _shown(received)]
     )
 
 
 def _place_text(place: Place) -> str:
-    return _cut(".".join(map(str, place)), MOST_CHARACTERS) or "arguments"
+    return _cut(".".join(map(str, place)), MAX_CHARACTERS) or "arguments"
 
 
 def _shown(value: object) -> str:
     text = msgspec.json.format(json_bytes(shortened(value)), indent=2).decode()
-    return _cut(text, MOST_SHOWN)
+    return _cut(text, MAX_SHOWN)
 
 
 def shortened(value: object, depth: int = 0) -> object:
-    """A JSON value with long strings, long lists and deep parts cut, to be shown."""
+    """Return a JSON value with long strings, long lists and deep parts truncated, for display."""
     match value:
         case str():
-            return _cut(value, MOST_CHARACTERS)
+            return _cut(value, MAX_CHARACTERS)
         case list() | tuple() | dict() if depth == DEEPEST_SHOWN and value:
             return "…"
         case list() | tuple():
-            items = [shortened(item, depth + 1) for item in value[:MOST_OPTIONS]]
-            return items if len(value) <= MOST_OPTIONS else [*items, "…"]
+            items = [shortened(item, depth + 1) for item in value[:MAX_OPTIONS]]
+            return items if len(value) <= MAX_OPTIONS else [*items, "…"]
         case dict():
             return {
-                _cut(str(name), MOST_CHARACTERS): shortened(item, depth + 1)
-                for name, item in list(value.items())[:MOST_OPTIONS]
-            } | ({"…": "…"} if len(value) > MOST_OPTIONS else {})
+                _cut(str(name), MAX_CHARACTERS): shortened(item, depth + 1)
+                for name, item in list(value.items())[:MAX_OPTIONS]
+            } | ({"…": "…"} if len(value) > MAX_OPTIONS else {})
         case None | bool() | int() | float():
             return value
         case _:
@@ -141,16 +138,16 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def decoding_problems(error: Exception) -> list[Problem]:
-    """What msgspec, pydantic or a type's own check says of a value that it does not take."""
+def decoding_issues(error: Exception) -> list[ArgumentIssue]:
+    """Convert a decoding error of msgspec, pydantic or a type's own check to issues."""
     if callable(list_errors := getattr(error, "errors", None)):  # pydantic
-        return [Problem(place=tuple(one["loc"]), says=one["msg"]) for one in list_errors()]
+        return [ArgumentIssue(place=tuple(one["loc"]), message=one["msg"]) for one in list_errors()]
     text, place = str(error), ""
     if found := re.match(_MSGSPEC_PLACE, text):
         text, place = found.groups()
     named = place.replace("[...]", "")  # msgspec does not say which entry of a dict
     steps = [name or int(index) for name, index in re.findall(_STEP, named)]
-    return [Problem(place=tuple(steps), says=text.replace("`", ""))]
+    return [ArgumentIssue(place=tuple(steps), message=text.replace("`", ""))]
 
 
 INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
@@ -161,18 +158,18 @@ PATH_WORDS = frozenset(
 )
 
 
-def fits(value: object, types: Sequence[str]) -> bool:
-    """Whether a value is of one of these JSON types as it stands."""
+def has_type(value: object, types: Sequence[str]) -> bool:
+    """Whether a value has one of these JSON types without conversion."""
     kind = kind_of(value)
     return kind in types or (kind == "number" and "integer" in types and isinstance(value, int))
 
 
-def mend(value: object, wanted: str) -> Any:
-    """``value`` as a ``wanted`` JSON type, or ``UNSET`` where that would be a guess."""
+def convert(value: object, expected: str) -> Any:
+    """Return ``value`` as the JSON type ``expected``, or ``UNSET`` if that would be a guess."""
     if isinstance(value, str):
-        read = _READERS.get(wanted)
+        read = _READERS.get(expected)
         return read(value.strip()) if read else UNSET
-    if wanted == "integer" and isinstance(value, float) and value.is_integer():
+    if expected == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return UNSET
 
@@ -215,15 +212,15 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def same(one: object, other: object) -> bool:
+def json_equal(one: object, other: object) -> bool:
     """Whether two JSON values are equal; ``true`` is not ``1``."""
     return kind_of(one) == kind_of(other) and one == other
 
 
-def choose(value: object, options: Sequence[object]) -> Any:
-    """The only option that ``value`` can mean, or ``UNSET``.
+def match_option(value: object, options: Sequence[object]) -> Any:
+    """Return the only option that ``value`` can mean, or ``UNSET``.
 
-    Blanks around it, then case, are overlooked, and numbers may be written as strings.
+    Surrounding blanks and case are ignored, and numbers may be written as strings.
     """
     if kind_of(value) in ("array", "object"):
         return UNSET
@@ -240,7 +237,7 @@ def _spelled(value: object) -> str:
 
 
 def names_a_path(place: Place) -> bool:
-    """Whether the property at ``place`` holds a path, going by its name."""
+    """Whether the property at ``place`` holds a path, judged by its name."""
     name = next((step for step in reversed(place) if isinstance(step, str)), "")
     words = re.findall(WORDS, name)
     return bool(words) and words[-1].lower() in PATH_WORDS

@@ -1,7 +1,7 @@
-"""A value in the shape that a JSON Schema asks for, as far as that needs no guessing. Pure.
+"""Converts arguments to the types of a JSON Schema, without guessing. Pure.
 
-Models write ``"5"`` for 5, a list as a string of JSON, one object for a list of one. What already
-fits is left alone, what can be mended is mended, and the rest becomes a list of problems.
+Models write ``"5"`` for 5, a list as a JSON string, one object for a list of one. Valid values are
+not changed, convertible ones are converted, the rest becomes a list of issues.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from msgspec import UNSET
 
 from pi.agent.tools.argument_values import (
     TYPE_WORDS,
+    ArgumentIssue,
     Place,
-    Problem,
-    choose,
-    fits,
+    convert,
+    has_type,
+    json_equal,
     kind_of,
     literal,
-    mend,
-    misfit,
+    match_option,
     names_a_path,
-    same,
+    wrong_type,
 )
 from pi.agent.tools.json_schema import FlatSchemas, Schema, types_of
 from pi.ai.json_text import json_bytes
@@ -47,21 +47,21 @@ SIZES = {
 
 
 class Coercion:
-    """One walk over one value: ``apply`` gives the value as it should be.
+    """One pass over one value; ``apply`` returns the converted value.
 
-    ``problems`` is what could not be mended; ``mended`` counts what was, and ``dropped`` the
-    properties that nothing was known of.
+    ``issues`` lists what could not be converted; ``converted`` counts conversions, ``dropped``
+    unknown properties.
     """
 
     def __init__(self, schemas: FlatSchemas, *, fill_defaults: bool) -> None:
-        self.problems: list[Problem] = []
-        self.mended = 0
+        self.issues: list[ArgumentIssue] = []
+        self.converted = 0
         self.dropped = 0
         self._schemas = schemas
         self._fill_defaults = fill_defaults
 
     def apply(self, value: Any, schema: Schema, place: Place = ()) -> Any:
-        """``value`` as ``schema`` wants it."""
+        """Return ``value`` converted to ``schema``."""
         flat = self._schemas.flat(schema)
         if "const" in flat or "enum" in flat:
             options = [flat["const"]] if "const" in flat else flat["enum"]
@@ -86,44 +86,44 @@ class Coercion:
         return value
 
     @property
-    def found_it_fit(self) -> bool:
-        """Whether nothing had to be changed."""
-        return not (self.problems or self.mended or self.dropped)
+    def is_unchanged(self) -> bool:
+        """Whether nothing was changed."""
+        return not (self.issues or self.converted or self.dropped)
 
-    def _problem(self, place: Place, says: str) -> None:
-        self.problems.append(Problem(place=place, says=says))
+    def _add_issue(self, place: Place, message: str) -> None:
+        self.issues.append(ArgumentIssue(place=place, message=message))
 
     def _mend(self, value: Any) -> Any:
-        self.mended += 1
+        self.converted += 1
         return value
 
     # ---------------------------------------------------------------------------------------------
 
     def _choice(self, value: Any, options: Sequence[Any], place: Place) -> Any:
-        if any(same(value, option) for option in options):
+        if any(json_equal(value, option) for option in options):
             return value
-        meant = choose(value, options)
+        meant = match_option(value, options)
         if meant is not UNSET:
             return self._mend(meant)
-        self.problems.append(misfit(place, map(literal, options), value))
+        self.issues.append(wrong_type(place, map(literal, options), value))
         return value
 
     def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
-        """``value`` as one of the types, or ``UNSET`` after reporting it."""
+        """Return ``value`` as one of the types, or ``UNSET`` after reporting an issue."""
         types = types_of(schema)
-        if not types or fits(value, types):
+        if not types or has_type(value, types):
             return value
         for name in types:
-            mended = mend(value, name)
-            if mended is UNSET and name == "array":
-                mended = self._list_of_one(value, schema)
-            if mended is not UNSET:
-                return self._mend(mended)
-        self.problems.append(misfit(place, (TYPE_WORDS[name] for name in types), value))
+            converted = convert(value, name)
+            if converted is UNSET and name == "array":
+                converted = self._list_of_one(value, schema)
+            if converted is not UNSET:
+                return self._mend(converted)
+        self.issues.append(wrong_type(place, (TYPE_WORDS[name] for name in types), value))
         return UNSET
 
     def _list_of_one(self, value: Any, schema: Json) -> Any:
-        found = mend(value, "object") if isinstance(value, str) else value
+        found = convert(value, "object") if isinstance(value, str) else value
         items = schema.get("items", True)
         if not isinstance(found, dict) or isinstance(items, list):
             return UNSET
@@ -136,19 +136,19 @@ class Coercion:
         self._size(value, schema, place)
         pattern = schema.get("pattern")
         if pattern is not None and (regex := _regex(pattern)) and not regex.search(value):
-            self._problem(place, f"must match the pattern {pattern} (got {literal(value)})")
+            self._add_issue(place, f"must match the pattern {pattern} (got {literal(value)})")
         return value
 
     def _number(self, value: float, schema: Json, place: Place) -> None:
         for keyword, (holds, words) in LIMITS.items():
             limit = schema.get(keyword)
-            if limit is None or isinstance(limit, bool):  # draft 4 wrote true beside minimum
+            if limit is None or isinstance(limit, bool):  # draft 4 has a boolean exclusiveMinimum
                 continue
             if not holds(value, limit):
-                self._problem(place, f"must be {words} {limit} (got {literal(value)})")
+                self._add_issue(place, f"must be {words} {limit} (got {literal(value)})")
         step = schema.get("multipleOf")
         if step is not None and not _is_multiple(value, step):
-            self._problem(place, f"must be a multiple of {step} (got {literal(value)})")
+            self._add_issue(place, f"must be a multiple of {step} (got {literal(value)})")
 
     def _size(self, value: str | list[Any] | Json, schema: Json, place: Place) -> None:
         least, most, unit = SIZES[kind_of(value)]
@@ -156,7 +156,7 @@ class Coercion:
             limit = schema.get(keyword)
             if limit is not None and not holds(len(value), limit):
                 units = unit if limit == 1 else f"{unit}s"
-                self._problem(place, f"must have at {words} {limit} {units} (got {len(value)})")
+                self._add_issue(place, f"must have at {words} {limit} {units} (got {len(value)})")
 
     def _array(self, value: Sequence[Any], schema: Json, place: Place) -> list[Any]:
         items = schema.get("items", True)
@@ -183,14 +183,14 @@ class Coercion:
             if part is False and name not in properties:
                 self.dropped += 1
             elif name in properties and name not in required and self._is_blank(item, part):
-                self.mended += 1
+                self.converted += 1
             else:
                 found[name] = self.apply(item, part, (*place, name))
         if self._fill_defaults:
             self._fill(found, properties)
         for name in dict.fromkeys(required):
             if name not in found:
-                self._problem((*place, name), f"must have required properties {name}")
+                self._add_issue((*place, name), f"must have required properties {name}")
         self._size(found, schema, place)
         return found
 
@@ -201,7 +201,7 @@ class Coercion:
                 found[name] = copy.deepcopy(flat["default"])
 
     def _is_blank(self, item: Any, schema: Schema) -> bool:
-        """Whether an optional property was filled in only because it was there."""
+        """Whether an optional property was only filled with a placeholder."""
         if item is None:
             return not self._takes(None, schema)
         if item != "" or self._schemas.flat(schema).get("default") == "":
@@ -209,7 +209,7 @@ class Coercion:
         return self._is_open_text(schema) or not self._takes("", schema)
 
     def _is_open_text(self, schema: Schema) -> bool:
-        """Whether any string is taken, because no particular ones are named."""
+        """Whether any string is accepted."""
         flat = self._schemas.flat(schema)
         if "enum" in flat or "const" in flat:
             return False
@@ -219,7 +219,7 @@ class Coercion:
     def _takes(self, value: Any, schema: Schema) -> bool:
         trial = self._trial()
         trial.apply(value, schema)
-        return trial.found_it_fit
+        return trial.is_unchanged
 
     # ---------------------------------------------------------------------------------------------
 
@@ -227,41 +227,43 @@ class Coercion:
         return Coercion(self._schemas, fill_defaults=self._fill_defaults)
 
     def _union(self, value: Any, arms: Sequence[Schema], place: Place) -> Any:
-        """``value`` for the arm that it fits as it is, or else for the one that mends least."""
+        """Return ``value`` for the alternative it fits unchanged, else for the one with fewest
+        conversions.
+        """
         trials: list[tuple[Coercion, Any]] = []
         for arm in arms:
             trial = self._trial()
             result = trial.apply(value, arm, place)
-            if trial.found_it_fit:
+            if trial.is_unchanged:
                 return result
             trials.append((trial, result))
-        if mended := [pair for pair in trials if not pair[0].problems]:
-            trial, result = min(mended, key=lambda pair: (pair[0].dropped, pair[0].mended))
-            self.mended += trial.mended
+        if converted := [pair for pair in trials if not pair[0].issues]:
+            trial, result = min(converted, key=lambda pair: (pair[0].dropped, pair[0].converted))
+            self.converted += trial.converted
             self.dropped += trial.dropped
             return result
-        self.problems += _nearest([trial.problems for trial, _ in trials], place)
+        self.issues += _nearest([trial.issues for trial, _ in trials], place)
         return value
 
 
-def _nearest(tries: list[list[Problem]], place: Place) -> list[Problem]:
-    """The problems of the arm that was meant; where arms want different things, all of them."""
+def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
+    """Return the issues of the intended alternative; of all, if they expect different things."""
     fitting = [
-        problems
-        for problems in tries
-        if not any(problem.wanted and problem.place == place for problem in problems)
+        issues
+        for issues in tries
+        if not any(issue.expected and issue.place == place for issue in issues)
     ] or tries
-    places = [{problem.place for problem in problems if problem.wanted} for problems in fitting]
+    places = [{issue.place for issue in issues if issue.expected} for issues in fitting]
     if not (common := set.intersection(*places)):
         return min(fitting, key=len)
     where = min(common, key=len)
-    same_place = [problem for problems in fitting for problem in problems if problem.place == where]
-    wanted = [word for problem in same_place for word in problem.wanted]
-    return [misfit(where, wanted, same_place[0].got)]
+    same_place = [issue for issues in fitting for issue in issues if issue.place == where]
+    expected = [word for issue in same_place for word in issue.expected]
+    return [wrong_type(where, expected, same_place[0].got)]
 
 
 def _extra(name: str, schema: Json) -> Schema:
-    """The schema of a property that is not declared by name."""
+    """Return the schema for a property that is not declared."""
     patterns: dict[str, Schema] = schema.get("patternProperties", {})
     others: Schema = schema.get("additionalProperties", True)
     matching = (
@@ -272,7 +274,7 @@ def _extra(name: str, schema: Json) -> Schema:
 
 @lru_cache(maxsize=256)
 def _regex(pattern: str) -> re.Pattern[str] | None:
-    """The pattern, or nothing for one of a dialect that Python does not read: it is not checked."""
+    """Compile the pattern; ``None`` for an unsupported dialect, which is not checked."""
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
@@ -285,4 +287,4 @@ def _is_multiple(value: float, step: float) -> bool:
     try:
         return abs(math.remainder(value, step)) <= 1e-9 * step
     except (OverflowError, ValueError):
-        return True  # beyond what floats can tell
+        return True  # beyond float precision

@@ -1,7 +1,7 @@
-"""Tools from whatever describes arguments, and results from whatever a function returns.
+"""Defines tools: ``@tool``, ``make_tool``, argument validation, conversion of results.
 
-Arguments may be a record, a dataclass, a pydantic model, the signature of a function or JSON
-Schema: the model sees one schema, the function gets the values that it asked for.
+Arguments may be a record, a dataclass, a pydantic model, a function signature or JSON Schema: the
+model gets one schema, the function gets typed values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import msgspec
 
-from pi.agent.tools.json_schema import FlatSchemas, object_schema
+from pi.agent.tools.json_schema import FlatSchemas, checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
 from pi.agent.tools.tool import (
     AgentTool,
@@ -31,24 +31,23 @@ from pi.ai.messages import Image, Json, Text
 from pi.base.records import replace
 from pi.base.surrogates import replace_surrogates
 
-# The arguments of a call as a tool wants them, or all that is wrong with them at once. Pure.
-
 
 def validator(
     schema: Json, *, tool: str = "", decode: Callable[[Json], Any] | None = None
 ) -> Validate:
-    """A function that mends and checks arguments against ``schema``.
+    """Return a function that converts and validates arguments against ``schema``.
 
-    ``decode`` turns what fits the schema into what the tool is given, and then fills in defaults
-    itself; without it the tool gets the mended object, defaults included. ``BadSchema`` is raised
-    here, at once, for a schema that cannot be used; the function raises ``ToolFailed`` only.
+    ``decode`` turns valid arguments into what the tool takes and fills in defaults itself; without
+    it the tool gets the converted object, defaults included. Raises ``BadSchema`` at once for an
+    unusable schema; the returned function raises only ``ToolFailed``.
     """
-    schema = object_schema(schema, tool=tool)
+    schema = checked_object_schema(schema, tool=tool)
     schemas = FlatSchemas(schema)
 
     def validate(arguments: Json) -> Any:
-        # Not at the top: the first request needs the schemas of all tools, the first call these.
-        from pi.agent.tools.argument_values import Problem, decoding_problems, report
+        # Deferred: the first request needs the schemas of all tools; only the first call needs
+        # these.
+        from pi.agent.tools.argument_values import ArgumentIssue, decoding_issues, report
         from pi.agent.tools.coercion import Coercion
 
         walk = Coercion(schemas, fill_defaults=decode is None)
@@ -56,28 +55,30 @@ def validator(
             given = {} if _is_nothing(arguments) else _encodable(arguments)
             mended = walk.apply(given, schema)
         except RecursionError:
-            walk.problems = [Problem(place=(), says="are nested too deeply")]
-        if walk.problems:
-            raise ToolFailed(report(tool, walk.problems, arguments))
+            walk.issues = [ArgumentIssue(place=(), message="are nested too deeply")]
+        if walk.issues:
+            raise ToolFailed(report(tool, walk.issues, arguments))
         if decode is None:
             return mended
         try:
             return decode(mended)
-        except (ValueError, RecursionError) as problem:
-            raise ToolFailed(report(tool, decoding_problems(problem), arguments)) from problem
+        except (ValueError, RecursionError) as error:
+            raise ToolFailed(report(tool, decoding_issues(error), arguments)) from error
 
     return validate
 
 
 def _encodable(arguments: Json) -> Json:
-    """Arguments whose strings can be written as UTF-8: files and commands take nothing else."""
+    """Return arguments whose strings can be encoded as UTF-8: files and commands accept nothing
+    else.
+    """
     try:
         msgspec.json.encode(arguments)
     except UnicodeEncodeError:
         mended: Json = replace_surrogates(arguments)
         return mended
     except (TypeError, ValueError, RecursionError):
-        pass  # not JSON, which the schema decides about
+        pass  # not JSON; schema validation reports it
     return arguments
 
 
@@ -86,12 +87,12 @@ def _is_nothing(arguments: object) -> bool:
 
 
 NO_OUTPUT = "(no output)"
-MOST_TEXT = 1_000_000
-"""Characters of one result that are kept."""
+MAX_TEXT = 1_000_000
+"""Maximum length of one result."""
 
 
 class ToolOptions(TypedDict, total=False):
-    """What may be said of any tool; see ``AgentTool``."""
+    """Options of any tool; see ``AgentTool``."""
 
     label: str
     execution_mode: Literal["parallel", "sequential"]
@@ -110,16 +111,16 @@ def make_tool(
     run: Callable[[Any, ToolContext], Any],
     **options: Unpack[ToolOptions],
 ) -> AgentTool:
-    """A tool that calls ``run(arguments, ctx)``, which may be sync (in a thread) or async.
+    """Make a tool that calls ``run(arguments, ctx)``, which may be sync (in a thread) or async.
 
-    ``params`` is a record class, a dataclass, a TypedDict or a pydantic model, and ``run`` gets
-    one; or it is a JSON Schema, and ``run`` gets a dict.
+    ``params`` is a record class, a dataclass, a TypedDict or a pydantic model, and ``run`` gets an
+    instance; or it is a JSON Schema, and ``run`` gets a dict.
     """
     if isinstance(params, dict):
-        schema, decode = object_schema(params, tool=name), None
+        schema, decode = checked_object_schema(params, tool=name), None
     else:
         schema, decode = schema_of(params), decoder_of(params)
-        schema.pop("description", None)  # of the class: the tool's own is what the model reads
+        schema.pop("description", None)  # of the class; the model reads the tool's own description
     return AgentTool(
         name=name,
         description=description,
@@ -152,8 +153,8 @@ def tool(
 ) -> AgentTool | Callable[[Callable[..., Any]], AgentTool]:
     """Make a typed function a tool: ``@tool``, or ``@tool(name="…", execution_mode="…")``.
 
-    Name, description and parameters are those of the function and its docstring; a sync function
-    runs in a thread.
+    Name, description and parameters come from the function and its docstring; a sync function runs
+    in a thread.
     """
 
     def decorate(function: Callable[..., Any]) -> AgentTool:
@@ -196,36 +197,36 @@ def _runner(call: Callable[[Any, ToolContext], Any], *, threaded: bool) -> Run:
 
 
 def _from_thread(update: Update, loop: asyncio.AbstractEventLoop) -> Update:
-    def tell(result: ToolResult) -> None:
+    def update_from_thread(result: ToolResult) -> None:
         loop.call_soon_threadsafe(update, result)
 
-    return tell
+    return update_from_thread
 
 
 def _call_in_thread(call: Callable[[Any, ToolContext], Any], arguments: Any, ctx: Any) -> Any:
     try:
         return call(arguments, ctx)
-    except StopIteration as stop:  # Python 3.11 never wakes the waiting task up for this one
+    except StopIteration as stop:  # Python 3.11 never wakes the waiting task for this exception
         raise RuntimeError("The tool raised StopIteration.") from stop
 
 
 # -------------------------------------------------------------------------------------------------
 
 
-def as_result(value: object) -> ToolResult:
-    """What a tool returned, as a result: words, pictures, or any value that JSON can hold.
+def to_tool_result(value: object) -> ToolResult:
+    """Convert the return value of a tool: text, images, or any JSON value.
 
-    Nothing becomes a neutral remark, a value that cannot be written an error, and a text that no
-    context could hold is cut.
+    ``None`` becomes a neutral remark, a value that cannot be encoded an error, and very long text
+    is truncated.
     """
     if isinstance(value, ToolResult):
         return _bounded(value)
     try:
         return _bounded(ToolResult(content=_content(value)))
-    except Exception as problem:  # a foreign object's way of writing itself may raise anything
+    except Exception as error:  # the encoder of a foreign object may raise anything
         kind = type(value).__name__
         return ToolResult.of(
-            f"The tool returned a {kind} that cannot be written as JSON: {problem}", is_error=True
+            f"The tool returned a {kind} that cannot be written as JSON: {error}", is_error=True
         )
 
 
@@ -245,7 +246,7 @@ def _content(value: object) -> tuple[Text | Image, ...]:
 
 
 def _are_blocks(values: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether this is content, text and pictures; strings alone are a JSON list."""
+    """Whether the list is content (text and images); a list of strings alone is JSON."""
     kinds = [isinstance(value, Text | Image) for value in values]
     return any(kinds) and all(
         is_block or isinstance(value, str) for is_block, value in zip(kinds, values, strict=True)
@@ -253,19 +254,19 @@ def _are_blocks(values: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Values that msgspec does not know, as values that it knows."""
+    """Convert values that msgspec does not know."""
     if hasattr(value, "model_dump"):  # pydantic
         return value.model_dump(mode="json")
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _bounded(result: ToolResult) -> ToolResult:
     total = sum(len(block.text) for block in result.content if isinstance(block, Text))
-    if total <= MOST_TEXT:
+    if total <= MAX_TEXT:
         return result
-    left = MOST_TEXT
+    left = MAX_TEXT
     kept: list[Text | Image] = []
     for block in result.content:
         if isinstance(block, Image):
@@ -273,5 +274,5 @@ def _bounded(result: ToolResult) -> ToolResult:
         elif left > 0:
             kept.append(replace(block, text=block.text[:left]))
             left -= len(block.text)
-    notice = f"[Output cut: only the first {MOST_TEXT:,} of {total:,} characters are shown.]"
+    notice = f"[Output cut: only the first {MAX_TEXT:,} of {total:,} characters are shown.]"
     return replace(result, content=(*kept, Text(text=notice)))

@@ -1,4 +1,8 @@
-"""JSON Schema documents: the schemas inside a schema, and what references among them mean. Pure."""
+"""JSON Schema documents: subschemas, references, and the check that a schema can be sent. Pure.
+
+A provider rejects the whole request for one invalid tool, so schemas are checked where a tool is
+made. Unknown keywords are not checked.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +14,35 @@ from pi.ai.messages import Json
 from pi.base.errors import PiError
 
 Schema: TypeAlias = "Json | bool"
-"""``True`` takes anything, ``False`` nothing."""
+"""``True`` accepts anything, ``False`` nothing."""
 
 NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords that hold schemas by name: the names are no keywords."""
+"""Keywords that hold schemas by name: the names are not keywords."""
 SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 SINGLE = frozenset(
     {"items", "additionalItems", "additionalProperties", "contains", "propertyNames"}
     | {"not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
 )
-MOST_INLINED = 500
-"""References that one document may spend: types that name each other multiply."""
+MAX_INLINED = 500
+"""Maximum number of inlined references: mutually recursive types multiply."""
 
 
 class BadSchema(PiError):
-    """A description of arguments that no model could be told."""
+    """A schema that cannot be sent to a model."""
 
 
 def types_of(schema: Json) -> tuple[str, ...]:
-    """The types that a schema without references takes; none named means all."""
+    """Return the accepted types of a schema without references; all, if none is named."""
     named = schema.get("type", ())
     types = (named,) if isinstance(named, str) else tuple(named)
     return (*types, "null") if types and schema.get("nullable") is True else types
 
 
 def find(root: Json, reference: str) -> Schema:
-    """The schema that a ``$ref`` names."""
+    """Return the schema that a ``$ref`` names."""
     if reference != "#" and not reference.startswith("#/"):
         raise BadSchema(
-            f"{reference} cannot be followed.", hint="References must look like #/$defs/Name."
+            f"{reference} cannot be resolved.", hint="References must look like #/$defs/Name."
         )
     here: Any = root
     for step in reference.split("/")[1:]:
@@ -48,12 +52,12 @@ def find(root: Json, reference: str) -> Schema:
         else:
             here = here.get(name) if isinstance(here, dict) else None
     if not isinstance(here, dict | bool):
-        raise BadSchema(f"{reference} leads to no schema.")
+        raise BadSchema(f"{reference} does not refer to a schema.")
     return here
 
 
 def rebuilt(schema: Json, change: Callable[[Schema], Schema]) -> Json:
-    """A copy of ``schema`` whose direct subschemas went through ``change``."""
+    """Return a copy of ``schema`` with ``change`` applied to its direct subschemas."""
 
     def inside(key: str, value: Any) -> Any:
         match value:
@@ -70,31 +74,31 @@ def rebuilt(schema: Json, change: Callable[[Schema], Schema]) -> Json:
 
 
 def inlined(root: Json, *, without: frozenset[str] = frozenset()) -> Json:
-    """``root`` with what its references name in their place, and some keywords left out.
+    """Return ``root`` with references inlined and the keywords ``without`` removed.
 
-    A type that contains itself stays a reference, to a definition in ``$defs``.
+    A recursive type stays a reference to a definition in ``$defs``.
     """
     return _Inliner(root, without | {"$defs", "definitions"}).whole()
 
 
 class _Inliner:
-    """Writes the schemas of one document in place of the references to them."""
+    """Inlines the references of one document."""
 
     def __init__(self, root: Json, without: frozenset[str]) -> None:
         self._root = root
         self._without = without
         self._open: list[str] = []
-        """The references that are being followed."""
+        """The references being resolved."""
         self._names: dict[str, str] = {}
-        """References to types that contain themselves, and their names in ``$defs``."""
-        self._left = MOST_INLINED
+        """References to recursive types, and their names in ``$defs``."""
+        self._left = MAX_INLINED
 
     def whole(self) -> Json:
-        """The document."""
+        """Return the inlined document."""
         document = self._plain(self._root)
         assert isinstance(document, dict)
         definitions: Json = {}
-        while len(definitions) < len(self._names):  # writing one may bring up another
+        while len(definitions) < len(self._names):  # writing a definition may add another
             reference, name = list(self._names.items())[len(definitions)]
             self._open = [reference]
             definitions[name] = self._plain(find(self._root, reference))
@@ -112,7 +116,7 @@ class _Inliner:
         if reference in self._open:
             return {"$ref": f"#/$defs/{self._name(reference)}", **beside}
         if not self._left:
-            raise BadSchema(f"The schema holds more than {MOST_INLINED} references when unfolded.")
+            raise BadSchema(f"The schema holds more than {MAX_INLINED} references when unfolded.")
         self._left -= 1
         self._open.append(reference)
         found = find(self._root, reference)
@@ -130,26 +134,26 @@ class _Inliner:
 
 
 class FlatSchemas:
-    """The schemas of one sound document with references followed and ``allOf`` merged.
+    """The schemas of one valid document with references resolved and ``allOf`` merged.
 
-    What two parts of an ``allOf`` say differently stays in ``allOf``, to be applied in turn; the
-    properties of all parts are known together, so none of them is taken for an unknown one.
+    Conflicting parts of an ``allOf`` stay in ``allOf`` and are applied in turn; the properties of
+    all parts are known together, so none counts as unknown.
     """
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._flat: dict[int, tuple[Schema, Json]] = {}
-        """By identity, beside the schema itself: it must live as long as its identity is used."""
+        """By identity; holds the schema too, so that its id is not reused."""
 
     def flat(self, schema: Schema) -> Json:
-        """What ``schema`` says, without references."""
+        """Return ``schema`` without references."""
         known = self._flat.get(id(schema))
         if known is None:
             known = self._flat[id(schema)] = schema, _merged(self._parts(schema))
         return known[1]
 
     def _parts(self, schema: Schema) -> Iterator[Json]:
-        """The groups of keywords that all hold, the nearest first."""
+        """Yield the groups of keywords that all apply, the nearest first."""
         if isinstance(schema, bool):
             yield {} if schema else {"enum": []}
             return
@@ -187,12 +191,6 @@ def _united(some: Json, more: Json) -> Json:
     return {**some, **more, **both}
 
 
-# Whether a schema can be offered to models at all, told where a tool is made. Pure.
-#
-# A server refuses the whole request for one bad tool, so a bad one must not get that far.
-# Keywords that are not known here are nobody's problem and pass.
-
-
 TYPES = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
 
 
@@ -214,7 +212,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # true and false pass as well: draft 4 has them for exclusiveMinimum
+    # true and false are accepted: draft 4 has a boolean exclusiveMinimum
     return isinstance(value, int | float)
 
 
@@ -235,11 +233,11 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         (_is_number, "must be a number"),
     ),
 }
-"""What keywords must be where they do not hold schemas in the one right shape."""
+"""Expected values of keywords that do not hold schemas."""
 
 
-def object_schema(schema: Json, *, tool: str = "") -> Json:
-    """``schema`` as the schema of a tool's arguments; ``BadSchema`` says what is wrong with it."""
+def checked_object_schema(schema: Json, *, tool: str = "") -> Json:
+    """Return ``schema`` as the schema of a tool's arguments; raises ``BadSchema``."""
     try:
         json_bytes(schema)
         _Check(schema).whole()
@@ -247,22 +245,22 @@ def object_schema(schema: Json, *, tool: str = "") -> Json:
         if types and "object" not in types:
             raise BadSchema(f"Arguments are an object, but the schema says {types[0]}.")
         whole = inlined(schema) if "$ref" in schema else schema
-    except BadSchema as problem:
-        raise _refusal(tool, problem.explain()) from problem
-    except RecursionError as problem:
-        raise _refusal(tool, "It holds itself; use $ref for that.") from problem
-    except (TypeError, ValueError) as problem:
-        raise _refusal(tool, f"It is not JSON: {problem}.") from problem
+    except BadSchema as error:
+        raise _refusal(tool, error.explain()) from error
+    except RecursionError as error:
+        raise _refusal(tool, "It contains itself; use $ref for that.") from error
+    except (TypeError, ValueError) as error:
+        raise _refusal(tool, f"It is not JSON: {error}.") from error
     return whole if types else {"type": "object", **whole}
 
 
 def _refusal(tool: str, why: str) -> BadSchema:
     whose = f'Tool "{tool}"' if tool else "The tool"
-    return BadSchema(f"{whose} cannot be offered to models, its schema is broken. {why}")
+    return BadSchema(f"{whose} cannot be sent to models: invalid schema. {why}")
 
 
 class _Check:
-    """Looks at every schema of one document."""
+    """Checks all schemas of one document."""
 
     def __init__(self, root: Json) -> None:
         self._root = root
@@ -270,7 +268,7 @@ class _Check:
         self._ending: set[int] = set()
 
     def whole(self) -> None:
-        """Raise ``BadSchema`` for the first thing that is wrong."""
+        """Raise ``BadSchema`` for the first error."""
         self._schema(self._root, "")
         for schema in self._seen.values():
             self._ends(schema, "", ())
@@ -302,11 +300,11 @@ class _Check:
                 raise _wrong(where, RULES[key][1], value)
 
     def _ends(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> None:
-        """Refuse a schema that applies itself to the same value, which would never end."""
+        """Reject a schema that applies itself to the same value: it would never end."""
         if isinstance(schema, bool) or id(schema) in self._ending:
             return
         if id(schema) in inside:
-            raise BadSchema(f"{reference} leads back to itself.")
+            raise BadSchema(f"{reference} refers to itself.")
         inside = (*inside, id(schema))
         for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
             self._ends(part, reference, inside)

@@ -1,4 +1,4 @@
-"""JSON Schema from what Python programs already have: types and function signatures. Pure."""
+"""JSON Schema from Python types, function signatures and docstrings. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.base.records import Record
 
-# What a docstring says of a function and of its parameters. Pure.
-
-
 # compiled when first needed: most sessions never need them
 _PARAMETER = r"""(?x)
     (?P<indent>\s*)
@@ -32,10 +29,10 @@ _SECTION = r"[A-Z]\w+:$|:\w+"
 
 
 def read_docstring(text: str, names: Collection[str]) -> tuple[str, dict[str, str]]:
-    """The first paragraph, and what is said of each of the parameters called ``names``.
+    """Return the first paragraph, and the text for each parameter in ``names``.
 
-    Understood are Google's ``Args:``, ``:param name:`` and plain lines ``name: text``; lines
-    that are indented deeper go on with the one before.
+    Supports Google's ``Args:``, ``:param name:`` and plain lines ``name: text``; deeper indented
+    lines continue the one before.
     """
     lines = text.strip().splitlines()
     return _summary(lines, names), _described_parameters(lines, names)
@@ -51,17 +48,17 @@ def _summary(lines: list[str], names: Collection[str]) -> str:
 
 
 def _described_parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     current, indent = "", 0
     for line in lines:
-        if (found := _parameter(line, names)) and found["name"] not in told:
+        if (found := _parameter(line, names)) and found["name"] not in texts:
             current, indent = found["name"], len(found["indent"])
-            told[current] = found["text"].strip()
+            texts[current] = found["text"].strip()
         elif current and line.strip() and len(line) - len(line.lstrip()) > indent:
-            told[current] = f"{told[current]} {line.strip()}".lstrip()
+            texts[current] = f"{texts[current]} {line.strip()}".lstrip()
         else:
             current = ""
-    return told
+    return texts
 
 
 def _parameter(line: str, names: Collection[str]) -> re.Match[str] | None:
@@ -70,39 +67,39 @@ def _parameter(line: str, names: Collection[str]) -> re.Match[str] | None:
 
 
 Decode: TypeAlias = Callable[[Json], Any]
-"""Arguments that fit a schema, as the type that the schema was made from."""
+"""Converts valid arguments to the type that the schema was made from."""
 
 _NOISE = frozenset({"title", "discriminator"})
-"""Names of classes, and references that are gone once the types are inlined."""
+"""Class names, and references that no longer exist after inlining."""
 
 
 class FunctionSchema(Record):
-    """A function as a tool: what it takes, and how it is called."""
+    """A function as a tool: its schema and how to call it."""
 
     description: str
     """The first paragraph of its docstring."""
     parameters: Json
     decode: Decode
-    """Gives keyword arguments; what the model left out is left to the function's defaults."""
+    """Returns keyword arguments; omitted ones use the defaults of the function."""
     context: str
-    """Name of the parameter that takes the ``ToolContext``, or empty."""
+    """Name of the parameter that gets the ``ToolContext``, or empty."""
 
 
 def schema_of(kind: Any) -> Json:
-    """JSON Schema of a record, a dataclass, a pydantic model or any type that msgspec knows."""
+    """Return the JSON Schema of a record, a dataclass, a pydantic model or a type msgspec knows."""
     try:
         if hasattr(kind, "model_json_schema"):
             document = kind.model_json_schema()
         else:
             document = msgspec.json.schema(kind)
-    except (TypeError, ValueError, NameError, RuntimeError) as problem:
+    except (TypeError, ValueError, NameError, RuntimeError) as error:
         name = getattr(kind, "__name__", str(kind))
-        raise BadSchema(f"{name} cannot be described to a model: {problem}") from problem
+        raise BadSchema(f"{name} cannot be described to a model: {error}") from error
     return inlined(_as_json(document), without=_NOISE)
 
 
 def decoder_of(kind: Any) -> Decode:
-    """A function that makes a ``kind`` of arguments, or raises ``ValueError``."""
+    """Return a function that makes a ``kind`` from arguments, or raises ``ValueError``."""
     if hasattr(kind, "model_validate"):
         decode: Decode = kind.model_validate
         return decode
@@ -110,24 +107,24 @@ def decoder_of(kind: Any) -> Decode:
 
 
 def schema_of_function(function: Callable[..., Any]) -> FunctionSchema:
-    """The schema of a typed function's parameters, with what its docstring says of them.
+    """Return the schema of a typed function, with descriptions from its docstring.
 
-    A parameter annotated with ``ToolContext`` is given that and is not shown to the model.
+    A parameter annotated with ``ToolContext`` gets the context and is not shown to the model.
     """
     parameters = _parameters(function)
     context = next((each.name for each in parameters if _takes_context(each)), "")
     shown = [each for each in parameters if each.name != context]
-    # TypedDict is called through a name without a type: checkers want its fields spelled out
+    # TypedDict is called through an untyped name: type checkers require literal fields
     make_type: Any = TypedDict
     arguments = make_type("Arguments", {each.name: _hint(each, function) for each in shown})
     schema = schema_of(arguments)
     doc = inspect.getdoc(function) if inspect.isroutine(function) else None
-    description, told = read_docstring(doc or "", [each.name for each in shown])
-    # msgspec sorts the fields of a TypedDict; models follow the order of the schema
+    description, texts = read_docstring(doc or "", [each.name for each in shown])
+    # msgspec sorts the fields of a TypedDict, but models follow the order of the schema
     schema["properties"] = {each.name: schema["properties"][each.name] for each in shown}
     for each in shown:
         part = schema["properties"][each.name]
-        if text := _annotated_text(each.annotation) or told.get(each.name):
+        if text := _annotated_text(each.annotation) or texts.get(each.name):
             part["description"] = text
         if each.default is not each.empty:
             _show_default(part, each.default)
@@ -142,11 +139,11 @@ def schema_of_function(function: Callable[..., Any]) -> FunctionSchema:
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function, eval_str=True).parameters.values())
-    except (NameError, TypeError, ValueError, AttributeError, SyntaxError) as problem:
+    except (NameError, TypeError, ValueError, AttributeError, SyntaxError) as error:
         raise BadSchema(
-            f"The signature of {_name(function)} cannot be read: {problem}.",
+            f"Cannot read the signature of {_name(function)}: {error}.",
             hint="Types in it must be importable where the function is defined.",
-        ) from problem
+        ) from error
 
 
 def _hint(parameter: inspect.Parameter, function: Callable[..., Any]) -> Any:
@@ -154,7 +151,7 @@ def _hint(parameter: inspect.Parameter, function: Callable[..., Any]) -> Any:
     if parameter.annotation is parameter.empty:
         raise BadSchema(f"{name} has no type.", hint="Annotate it, with Any if need be.")
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-        raise BadSchema(f"{name} cannot be given by name.", hint="Tools are called by name only.")
+        raise BadSchema(f"{name} cannot be passed by name.", hint="Tools are called by name only.")
     if parameter.default is parameter.empty:
         return parameter.annotation
     hint = parameter.annotation
@@ -176,7 +173,9 @@ def _takes_context(parameter: inspect.Parameter) -> bool:
 
 
 def _annotated_text(annotation: Any) -> str:
-    """What ``Annotated[int, Meta(description="how many")]`` or ``Annotated[int, "…"]`` says."""
+    """Return the text of ``Annotated[int, Meta(description="how many")]`` or ``Annotated[int,
+    "…"]``.
+    """
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     texts = (extra.description if isinstance(extra, Meta) else extra for extra in extras)
     return next((text for text in texts if isinstance(text, str)), "")
@@ -186,9 +185,9 @@ def _show_default(part: Json, default: Any) -> None:
     try:
         part["default"] = _as_json(default)
     except (TypeError, ValueError):
-        return  # not a JSON value: the function still has it
+        return  # not a JSON value; the function still applies it
 
 
 def _as_json(value: Any) -> Any:
-    """A copy of ``value`` with lists for tuples and values for enums."""
+    """Return a copy of ``value`` with lists for tuples and values for enums."""
     return msgspec.json.decode(json_bytes(value))

@@ -1,4 +1,4 @@
-"""A tool: what the model is told of it, and the function that runs."""
+"""Tool records: declaration for the model, function to run, result."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from pi.ai.messages import Image, Json, Text, Tool, Usage
 from pi.base.errors import PiError
 from pi.base.records import Record
 
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 
 Update: TypeAlias = "Callable[[ToolResult], None]"
 
 
 class ToolResult(Record):
-    """What a tool gives back, for the model (``content``) and for views (``details``)."""
+    """Result of a tool, for the model (``content``) and for views (``details``)."""
 
     content: tuple[Text | Image, ...] = ()
     details: Any | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
-    """Of models that the tool asked itself."""
+    """Usage of models that the tool called itself."""
     is_error: bool = False
     terminate: bool = False
-    """Ends the run when every result of the batch says so."""
+    """Ends the run if every result of the batch sets it."""
     useless: bool = False
-    """Nothing worth keeping in the context once the model has seen it."""
+    """Need not stay in the context after the model has seen it."""
 
     @classmethod
     def of(cls, text: str, **more: Any) -> ToolResult:
-        """A result of plain words."""
+        """Make a text result."""
         return cls(content=(Text(text=text),), **more)
 
 
 class ToolFailed(PiError):
-    """A failure that the model can act on: it is told the message as an error result."""
+    """A failure that the model can act on; the message is sent to it as an error result."""
 
     def __init__(self, message: str, *, details: Any = UNSET) -> None:
         super().__init__(message)
@@ -45,25 +45,25 @@ class ToolFailed(PiError):
 
 
 class ToolContext(Record, kw_only=False):
-    """What a tool is given beside its arguments."""
+    """Passed to a tool beside its arguments."""
 
     call_id: str
     update: Update
-    """Shows a result that replaces the one shown before, while the tool runs."""
+    """Shows an intermediate result, which replaces the previous one."""
 
 
 class FilePreview(Record):
-    """A file as a call would leave it, judged by what has come of its arguments."""
+    """The file as a call would leave it, from the arguments received so far."""
 
     path: str
-    """As the model writes it."""
+    """As written by the model."""
     text: str
 
 
 Run: TypeAlias = Callable[[Any, ToolContext], Awaitable[Any]]
-"""Gets validated arguments; gives a ``ToolResult``, a string, or any JSON value."""
+"""Takes validated arguments; returns a ``ToolResult``, a string, or any JSON value."""
 Validate: TypeAlias = Callable[[Json], Any]
-"""The arguments as the tool wants them; ``ToolFailed`` with what the model should mend."""
+"""Returns the decoded arguments; raises ``ToolFailed`` with a message for the model."""
 
 
 class AgentTool(Record):
@@ -78,24 +78,24 @@ class AgentTool(Record):
     label: str = ""
     execution_mode: Literal["parallel", "sequential"] = "parallel"
     prepare_arguments: Callable[[Json], Json] | None = None
-    """Mends what the model sent before it is validated."""
+    """Adjusts the arguments before validation."""
     touches: Callable[[Any], tuple[str, ...]] | None = None
-    """Files that a call with these arguments changes: calls on one file run in their order."""
+    """Files that the call changes: calls on the same file run in order."""
     preview: Callable[[Json], FilePreview | None] | None = None
-    """The file that a call with these arguments changes; they may still be incomplete."""
+    """The file that the call changes; the arguments may be incomplete."""
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if not _is_name(self.name):
             raise BadToolName(
-                f"A tool cannot be called {self.name!r}: providers would refuse it.",
+                f"Invalid tool name {self.name!r}: providers would reject it.",
                 hint="Use 1 to 64 letters of a-z and A-Z, digits, _ and -.",
             )
 
     @property
     def declaration(self) -> Tool:
-        """What the model is told."""
+        """The declaration for the model."""
         return Tool(
             name=self.name,
             description=self.description,
@@ -105,6 +105,6 @@ class AgentTool(Record):
 
 
 def _is_name(text: str) -> bool:
-    """Whether providers take it: letters, digits, ``_`` and ``-``."""
+    """Whether providers accept the name: letters, digits, ``_`` and ``-``."""
     letters = text.replace("-", "a").replace("_", "a")
-    return len(text) <= _LONGEST_NAME and letters.isascii() and letters.isalnum()
+    return len(text) <= _MAX_NAME and letters.isascii() and letters.isalnum()

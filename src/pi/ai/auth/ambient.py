@@ -1,7 +1,6 @@
-"""Credentials that a cloud's own tools have put on this machine: whether they seem to be there.
+"""Detects AWS and Google credentials that the clouds' own tools have set up on this machine.
 
-Only what was set up on purpose counts: variables that exist for nothing else. The chains
-themselves are run by the wires.
+Only variables that exist for this purpose count. The wires run the credential chains.
 """
 
 from __future__ import annotations
@@ -16,18 +15,15 @@ from typing import Literal
 from pi.ai.errors import AuthenticationFailed
 from pi.base.files import expand_home
 
-# What Google's own tools have set up on this machine: variables, and a file of credentials.
-
-
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
-"""Name the project that pays; the first one that is set counts."""
+"""Name the project that is billed; the first one that is set counts."""
 LOCATION_VARIABLES = ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
-"""Name the place where models run."""
+"""Name the region where models run."""
 FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
 def credential_file(environ: Mapping[str, str]) -> Path | None:
-    """The file that holds credentials: the named one, or that of ``gcloud`` if it is there."""
+    """Returns the credential file: the named one, or that of ``gcloud`` if it exists."""
     if named := environ.get(FILE_VARIABLE):
         return expand_home(named)
     path = _gcloud_folder(environ) / "application_default_credentials.json"
@@ -37,7 +33,7 @@ def credential_file(environ: Mapping[str, str]) -> Path | None:
 def check_credential_file(environ: Mapping[str, str]) -> None:
     """Raise ``AuthenticationFailed`` if the variable names a file that does not exist.
 
-    Google's own libraries do not go on to other credentials then either: they might be those of
+    Google's own libraries do not fall back to other credentials either: they might belong to
     another account.
     """
     named = environ.get(FILE_VARIABLE)
@@ -58,7 +54,7 @@ def _gcloud_folder(environ: Mapping[str, str]) -> Path:
 
 
 SKIP_AUTH = "AWS_BEDROCK_SKIP_AUTH"
-"""``1``: a proxy authenticates the requests itself, so that they are signed with dummy keys."""
+"""``1``: a proxy authenticates the requests itself, so they are signed with dummy keys."""
 
 AWS_SIGNS = (
     ("AWS_PROFILE",),
@@ -75,15 +71,15 @@ NO_GOOGLE_AUTH = (
 )
 
 SECRET_VARIABLES = (
-    # Also the id, which is no secret: a program that finds it without its key stops there and does
-    # not look for a profile.
+    # Includes the id, which is not secret: a program that finds it without its key stops there and
+    # does not look for a profile.
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
     "AWS_SECURITY_TOKEN",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 )
-"""Variables of a cloud's chain that hold a secret themselves, not the place of one."""
+"""Variables of a cloud's chain that hold a secret themselves, not its location."""
 
 NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
 WAYS = {
@@ -94,18 +90,18 @@ WAYS = {
 """How to set up the chain of a cloud."""
 
 
-def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
-    """Whether the chain of ``cloud`` will probably find something, without asking it."""
+def has_credentials(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
+    """Whether the chain of ``cloud`` will probably find credentials, without running it."""
     if cloud == "aws":
         return environ.get(SKIP_AUTH) == "1" or _any_set(AWS_SIGNS, environ)
     return _any_set(GOOGLE_SIGNS, environ) and credential_file(environ) is not None
 
 
 def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
-    """Raise ``AuthenticationFailed`` where the chain of ``cloud`` is known to fail.
+    """Raise ``AuthenticationFailed`` where the chain of ``cloud`` is known to fail:
 
-    That is when a variable names what does not exist, or the library that reads the credentials
-    is not installed.
+    a variable names a file that does not exist, or the library that reads the credentials is not
+    installed.
     """
     if cloud == "google":
         check_credential_file(environ)
@@ -120,7 +116,7 @@ def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
 
 
 def _needs_botocore(environ: Mapping[str, str]) -> bool:
-    """Whether neither dummy keys nor a pair of keys will do, as the Bedrock wire looks for them."""
+    """Whether botocore is required: neither dummy keys nor a pair of keys are set."""
     keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     return environ.get(SKIP_AUTH) != "1" and not all(environ.get(name) for name in keys)
 
@@ -129,7 +125,7 @@ def _is_installed(module: str) -> bool:
     """Whether a module can be imported, without the half second that importing it takes."""
     try:
         return find_spec(module) is not None
-    except ImportError:  # the package that it would be in is missing
+    except ImportError:  # its parent package is missing
         return False
 
 

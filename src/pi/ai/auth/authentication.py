@@ -1,4 +1,4 @@
-"""What the models collection asks: credentials and headers for one request."""
+"""Credentials and headers for one request; variables of an Anthropic gateway."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pi.ai.auth.config_values import escape, expand, remember_used, why_not
+from pi.ai.auth.config_values import escape, expand, remember_used, unresolved_reason
 from pi.ai.auth.resolve import MissingCredentials, is_configured, missing, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed
@@ -44,7 +44,7 @@ class Authentication:
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Credentials and configured headers; ``None`` when there are no credentials."""
+        """Returns credentials and configured headers; ``None`` if there are no credentials."""
         custom = self._custom.get(provider.id)
         environ = {**self._environ, **(options.env or {})}
         found = await resolve(
@@ -69,7 +69,7 @@ class Authentication:
         return replace(found.access, headers={**written, **found.access.headers})
 
     def is_configured(self, provider: Provider) -> bool:
-        """Whether there seem to be credentials, without asking anybody."""
+        """Whether credentials seem to exist; uses neither the network nor a command."""
         custom = self._custom.get(provider.id)
         return is_configured(
             provider,
@@ -79,7 +79,7 @@ class Authentication:
         )
 
     def missing(self, provider: Provider) -> MissingCredentials:
-        """Why ``provider`` has no credentials, and how to get some."""
+        """Returns why ``provider`` has no credentials, and how to get some."""
         custom = self._custom.get(provider.id)
         return missing(
             provider,
@@ -97,13 +97,13 @@ class Authentication:
             if value is None:
                 raise AuthenticationFailed(
                     f"The header {name} of {provider.name} in models.json has no value: "
-                    f"{why_not(text, environ)}."
+                    f"{unresolved_reason(text, environ)}."
                 )
             written[name] = value
         return written
 
 
-# Anthropic's models behind a company's gateway, as environment variables describe it. Pure.
+# Anthropic's models behind a company's gateway, as environment variables describe it.
 
 
 PROVIDER = "anthropic"
@@ -114,7 +114,7 @@ CLIENT_KEY = "CLAUDE_CODE_CLIENT_KEY"
 SECRET_VARIABLES = (FOUNDRY_KEY, CUSTOM_HEADERS, CLIENT_KEY)
 
 _BETWEEN_HEADERS = r"[\n,](?=\s*[\w-]+\s*:)"
-"""A new line, or a comma before the name of the next header: values may hold commas."""
+"""A new line, or a comma before the name of the next header: values may contain commas."""
 
 
 def uses_foundry(environ: Mapping[str, str]) -> bool:
@@ -123,19 +123,21 @@ def uses_foundry(environ: Mapping[str, str]) -> bool:
     return on in ("1", "true", "yes", "on")
 
 
-def keyed(row: Provider, environ: Mapping[str, str]) -> Provider:
-    """The row of Anthropic with the variables that may hold its token."""
+def with_gateway_key(row: Provider, environ: Mapping[str, str]) -> Provider:
+    """Returns the row of Anthropic with the variables that may hold its token."""
     if not uses_foundry(environ):
         return row
     return replace(row, token_variables=(FOUNDRY_KEY, *row.token_variables))
 
 
-def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> CustomProvider | None:
-    """What models.json says of Anthropic, completed by what the variables say of the gateway."""
+def with_gateway_url(
+    own: CustomProvider | None, environ: Mapping[str, str]
+) -> CustomProvider | None:
+    """Returns Anthropic's entry of models.json, completed by the gateway's variables."""
     base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
     base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")
     headers = custom_headers(environ)
-    if not uses_foundry(environ) and not _is_elsewhere(base):
+    if not uses_foundry(environ) and not _is_gateway(base):
         headers = {}
     if not base and not headers:
         return own
@@ -143,16 +145,16 @@ def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> Custom
     return replace(own, base_url=own.base_url or base or None, headers={**headers, **own.headers})
 
 
-def _is_elsewhere(base: str) -> bool:
+def _is_gateway(base: str) -> bool:
     try:
         host = urlsplit(base).hostname or ""
-    except ValueError:  # the request itself will say so
+    except ValueError:  # the request itself fails with a clear error
         return False
     return bool(host) and not f".{host}".endswith(".anthropic.com")
 
 
 def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
-    """The headers that a variable adds to every request, in value syntax."""
+    """Returns the headers that a variable adds to every request, in value syntax."""
     lines = re.split(_BETWEEN_HEADERS, environ.get(CUSTOM_HEADERS, ""))
     pairs = (line.partition(":") for line in lines)
     return {name.strip(): escape(value.strip()) for name, colon, value in pairs if colon}

@@ -1,4 +1,4 @@
-"""Values of ``auth.json`` and ``models.json`` that may come from elsewhere.
+"""Values of ``auth.json`` and ``models.json`` that refer to variables or commands.
 
 =================== ===========================================
 ``sk-123``          itself
@@ -25,9 +25,6 @@ from pi.base.errors import PiError
 log = logging.getLogger(__name__)
 
 
-# Work that several tasks want at the same time, and that is done once for all of them.
-
-
 T = TypeVar("T")
 
 
@@ -38,17 +35,17 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """At most one piece of work per key is under way; who comes meanwhile shares its outcome.
+    """Runs at most one piece of work per key; concurrent callers share its result.
 
-    Whoever is cancelled leaves at once. With the last one the work is cancelled too, and has ended
-    when the cancellation arrives: nothing goes on behind anybody's back.
+    A caller that is cancelled leaves at once. When the last one is cancelled, the work is cancelled
+    too and awaited, so that nothing goes on in the background.
     """
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What ``work`` returns or raises, whether we started it or somebody else did."""
+        """Returns or raises the outcome of ``work``, started by this or an earlier caller."""
         flight = self._flights.get(key) or self._start(key, work)
         flight.waiting += 1
         try:
@@ -65,7 +62,7 @@ class SingleFlight(Generic[T]):
         return flight
 
     async def _call_off(self, key: Hashable, flight: _Flight[T]) -> None:
-        self._landed(key, flight)  # who comes now starts afresh
+        self._landed(key, flight)  # a later caller starts anew
         flight.task.cancel()
         await asyncio.wait({flight.task})
 
@@ -73,16 +70,16 @@ class SingleFlight(Generic[T]):
         if self._flights.get(key) is flight:
             del self._flights[key]
         if flight.task.done() and not flight.task.cancelled():
-            flight.task.exception()  # seen, even if nobody waits for it any more
+            flight.task.exception()  # retrieved, so that asyncio does not warn
 
 
 COMMAND_SECONDS = 60.0
-"""A password manager may have to ask the person first."""
-MOST_OUTPUT = 64 * 1024
+"""Timeout of a command: a password manager may have to ask the user first."""
+MAX_OUTPUT_BYTES = 64 * 1024
 SHORTEST_SECRET = 6
-"""Characters below which a value is more likely to be a word than a secret."""
-MOST_USED = 1000
-"""Used secrets that are remembered: a command may print another token for every request."""
+"""Shorter values are more likely to be a word than a secret."""
+MAX_REMEMBERED = 1000
+"""Limit of remembered secrets: a command may print another token for every request."""
 
 _used: dict[str, None] = {}
 
@@ -90,34 +87,34 @@ _REFERENCE = r"(?a)\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A
 
 
 def remember_used(secret: str | None) -> None:
-    """Keep a secret that this process uses, so that nothing it writes for others contains it.
+    """Remember a secret that this process uses, so that it can be redacted from all output.
 
-    For the whole process: what a command printed, a token that was replaced since and a key of the
-    command line are in no file and no variable where they could be found when a log or an export
-    is written.
+    For the whole process: the output of a command, a token that was replaced since and a key of the
+    command line are in no file and no variable where they could be found when a log or an export is
+    written.
     """
     if not secret:
         return
     _used.pop(secret, None)
     _used[secret] = None
-    if len(_used) > MOST_USED:
+    if len(_used) > MAX_REMEMBERED:
         del _used[next(iter(_used))]
 
 
 def used_secrets() -> tuple[str, ...]:
-    """The secrets that this process has used, as far as they are remembered."""
+    """Returns the secrets that this process has used and remembers."""
     return tuple(_used)
 
 
-class RememberedCommands:
-    """Outputs of commands that have succeeded, so that each runs once per environment."""
+class CommandCache:
+    """Outputs of successful commands, so that each runs once per environment."""
 
     def __init__(self) -> None:
         self._outputs: dict[Hashable, str] = {}
         self._running: SingleFlight[str | None] = SingleFlight()
 
     async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
-        """What ``command`` printed, now or earlier."""
+        """Returns the output of ``command``, run now or earlier."""
         key = command, frozenset(environ.items())
         if key not in self._outputs:
             output = await self._running.run(key, lambda: _output(command, environ, cwd))
@@ -132,11 +129,11 @@ async def expand(
     *,
     environ: Mapping[str, str],
     cwd: Path = Path(),
-    remembered: RememberedCommands | None = None,
+    remembered: CommandCache | None = None,
 ) -> str | None:
-    """The value that ``text`` stands for.
+    """Returns the value that ``text`` describes.
 
-    A command runs anew each time, or once if its output shall be ``remembered``.
+    A command runs each time, or once if its output is ``remembered``.
     """
     if not text.startswith("!"):
         return interpolated(text, environ)
@@ -146,12 +143,13 @@ async def expand(
 
 
 def may_expand(text: str, environ: Mapping[str, str]) -> bool:
-    """Whether ``text`` has a value, as far as that can be said without running a command."""
+    """Whether ``text`` has a value, as far as that is known without running a command."""
     return text.startswith("!") or interpolated(text, environ) is not None
 
 
-def why_not(text: str, environ: Mapping[str, str]) -> str:
-    """Why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
+def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
+    """Returns why ``text`` has no value, as the end of a sentence; the text itself may be
+    secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"
     unset = [name for name in names_in(text) if not environ.get(name)]
@@ -161,19 +159,19 @@ def why_not(text: str, environ: Mapping[str, str]) -> str:
 
 
 def escape(literal: str) -> str:
-    """A text that stands for exactly ``literal``: for keys that a person typed."""
+    """Returns value syntax for exactly ``literal``: for keys that the user typed."""
     escaped = literal.replace("$", "$$")
     return f"${escaped}" if escaped.startswith("!") else escaped
 
 
 def names_in(text: str) -> list[str]:
-    """The variables that ``text`` refers to, in a command also those of the shell."""
+    """Returns the variables that ``text`` refers to, in a command also those of the shell."""
     found = re.finditer(_REFERENCE, text)
     return [name for match in found if (name := match["braced"] or match["bare"])]
 
 
 def interpolated(text: str, environ: Mapping[str, str]) -> str | None:
-    """``text``, which is no command, with the values of its variables."""
+    """Returns ``text``, which is not a command, with the values of its variables."""
     if "$" not in text:
         return text or None
     if not all(environ.get(name) for name in names_in(text)):
@@ -185,7 +183,7 @@ def interpolated(text: str, environ: Mapping[str, str]) -> str | None:
 
 
 async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | None:
-    from pi.base import processes  # costs the event loop's import, and few keys are commands
+    from pi.base import processes  # lazy: it imports the event loop, and few keys are commands
 
     shell = ("cmd.exe", "/d", "/s", "/c") if sys.platform == "win32" else ("/bin/sh", "-c")
     try:
@@ -194,10 +192,10 @@ async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | 
             cwd=cwd,
             env=processes.with_absolute_path(processes.without(environ, ())),
             timeout=COMMAND_SECONDS,
-            max_output=MOST_OUTPUT,
+            max_output=MAX_OUTPUT_BYTES,
         )
-    except PiError as problem:
-        log.info("a command for a key could not be started: %s", problem)
+    except PiError as error:
+        log.info("a command for a key could not be started: %s", error)
         return None
     if not finished.ok:
         log.info("a command for a key ended with %s", finished.exit_code)

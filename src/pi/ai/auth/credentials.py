@@ -1,4 +1,4 @@
-"""What is kept about a provider: an API key, or the tokens of a login.
+"""Credential records: an API key, or the tokens of a login.
 
 The JSON form is an entry of pi's ``auth.json``.
 """
@@ -14,7 +14,7 @@ from pi.ai.messages import Json
 from pi.base.records import Record
 
 NEVER = 9007199254740991
-"""``expires`` of what stays valid: the largest number that JavaScript counts exactly."""
+"""``expires`` of a credential without expiry: JavaScript's largest safe integer."""
 
 
 class ApiKeyCredential(Record):
@@ -23,20 +23,20 @@ class ApiKeyCredential(Record):
     key: str | None = None
     """In the syntax of ``pi.ai.auth.config_values``: literal, ``$NAME`` or ``!command``."""
     env: dict[str, str] = field(default_factory=dict)
-    """Variables of this provider; they beat those of the process."""
+    """Variables of this provider; they override those of the process."""
     extra: Json = field(default_factory=dict)
-    """Fields of somebody else, kept when the entry is written."""
+    """Unknown fields, kept when the entry is written."""
 
 
 class OAuthCredential(Record):
-    """The tokens that a login gave."""
+    """The tokens of a login."""
 
     access: str
     refresh: str
     expires: int
-    """Milliseconds since 1970, usually some minutes before the real end."""
+    """Milliseconds since 1970, usually some minutes before the real expiry."""
     extra: Json = field(default_factory=dict)
-    """What the vendor needs besides, and fields of somebody else."""
+    """Vendor-specific and unknown fields, kept when the entry is written."""
 
 
 Credential: TypeAlias = ApiKeyCredential | OAuthCredential
@@ -48,7 +48,8 @@ _KINDS: dict[str, tuple[type[ApiKeyCredential | OAuthCredential], tuple[str, ...
 
 
 def decode(entry: object) -> Credential:
-    """The credential of an entry; ``ValueError`` says what is wrong with it."""
+    """Returns the credential of an entry; raises ``ValueError`` with the reason if it is
+    invalid."""
     if not isinstance(entry, dict):
         raise ValueError("it is not an object")
     if entry.get("type") not in _KINDS:
@@ -62,7 +63,7 @@ def decode(entry: object) -> Credential:
 
 
 def encode(credential: Credential) -> Json:
-    """The entry of a credential; decoding it gives the same one."""
+    """Returns the entry of a credential; the inverse of ``decode``."""
     match credential:
         case ApiKeyCredential(key=key, env=env):
             known: Json = {"type": "api_key", "key": key, "env": env or None}

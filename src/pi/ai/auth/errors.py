@@ -1,33 +1,33 @@
-"""Why a login failed, or the store cannot be used.
+"""Errors of logins and of the credential store.
 
 PiError
-├── LoginFailed           a login did not come to credentials
-│   └── LoginCancelled    the person gave it up
-├── FileProblem
-│   └── StoreDamaged      the credential file does not hold what it should
+├── LoginFailed           a login failed
+│   └── LoginCancelled    the user cancelled it
+├── FileAccessError
+│   └── StoreDamaged      the credential file is invalid
 └── ProviderError
     └── AuthenticationFailed
-        └── GrantRefused  an authorization server said no, for good
+        └── GrantRefused  an authorization server refused permanently
 """
 
 from __future__ import annotations
 
 from pi.ai.errors import AuthenticationFailed
 from pi.base.errors import PiError
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 
 
 class LoginFailed(PiError):
-    """A login did not come to credentials."""
+    """A login failed."""
 
 
 class LoginCancelled(LoginFailed):
-    """The person gave the login up; whoever asks them raises it."""
+    """The user cancelled the login; raised by the login UI."""
 
 
-class StoreDamaged(FileProblem):
-    """The credential file does not hold what it should; it is never overwritten."""
+class StoreDamaged(FileAccessError):
+    """The credential file is invalid; it is never overwritten."""
 
 
 class GrantRefused(AuthenticationFailed):
-    """An authorization server said no in OAuth's words: asking again does not help."""
+    """An authorization server refused with an OAuth error code: a retry does not help."""

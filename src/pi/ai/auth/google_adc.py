@@ -32,7 +32,7 @@ from pi.base.files import read_regular
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 METADATA_HOST = "metadata.google.internal"
 METADATA_SECONDS = 3.0
-"""Elsewhere than at Google nobody answers, and the person is waiting."""
+"""Outside Google Cloud the metadata server never answers, so the timeout is short."""
 REFRESH_SECONDS = 30.0
 
 _LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_CLOUD_API_KEY."
@@ -42,15 +42,15 @@ Token: TypeAlias = tuple[str, str | None]
 
 
 async def access_token(environ: Mapping[str, str], http: HttpClient) -> Token:
-    """A fresh token; ``GoogleCredentials`` keeps one between requests."""
+    """Returns a new token; ``GoogleCredentials`` keeps one between requests."""
     return await GoogleCredentials().access_token(environ, http)
 
 
 class GoogleCredentials:
-    """Application default credentials, to be asked for a token before every request.
+    """Application default credentials, which return a token before every request.
 
-    The token of a file is kept until shortly before it expires; one refresh serves all who wait,
-    and a new login is seen at once.
+    The token of a file is kept until shortly before it expires; concurrent callers share one
+    refresh, and a new login takes effect at once.
     """
 
     def __init__(self) -> None:
@@ -58,10 +58,10 @@ class GoogleCredentials:
         self._loaded: _Loaded | None = None
 
     async def access_token(self, environ: Mapping[str, str], http: HttpClient) -> Token:
-        """A valid token, and the project of the environment, else of the credentials.
+        """Returns a valid token, and the project of the environment or else of the credentials.
 
-        Raises ``AuthenticationFailed`` when there are no credentials or Google refuses them, and
-        ``ProviderUnavailable`` when Google cannot be asked.
+        Raises ``AuthenticationFailed`` if there are no credentials or Google refuses them, and
+        ``ProviderUnavailable`` if Google cannot be reached.
         """
         path = credential_file(environ)
         if path is None:
@@ -82,7 +82,7 @@ def _project(environ: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """Credentials of a file as it was when it was read."""
+    """Credentials of a file, with the state of the file when it was read."""
 
     path: Path
     changed_ns: int
@@ -91,17 +91,17 @@ class _Loaded:
 
 
 def _load(path: Path, before: _Loaded | None) -> _Loaded:
-    """The credentials in ``path``; those from ``before`` while the file is the same."""
+    """Returns the credentials in ``path``; those from ``before`` while the file is unchanged."""
     try:
         changed_ns = path.stat().st_mtime_ns
         if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
             return before
         info = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         credentials = _understood(info)
-    except OSError as problem:
-        why = problem.strerror
-    except (ValueError, KeyError) as problem:  # also what google-auth finds malformed
-        why = str(problem)
+    except OSError as error:
+        why = error.strerror
+    except (ValueError, KeyError) as error:  # also what google-auth finds malformed
+        why = str(error)
     else:
         project = info.get("project_id") or info.get("quota_project_id")
         return _Loaded(path, changed_ns, credentials, project)
@@ -109,7 +109,7 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
 
 
 def _understood(info: Json) -> Any:
-    """The credentials object of google-auth for what a file says."""
+    """Returns google-auth's credentials object for the content of a file."""
     match info:
         case {"type": "service_account"}:
             kind = _library("google.oauth2.service_account").Credentials
@@ -128,18 +128,18 @@ def _understood(info: Json) -> Any:
 
 
 def _library(name: str) -> Any:
-    """A module of google-auth, which comes with an extra and costs its import only here."""
+    """Imports a module of google-auth, an optional dependency."""
     try:
         return import_module(name)
-    except ImportError as problem:
-        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from problem
+    except ImportError as error:
+        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from error
 
 
 # Refreshing --------------------------------------------------------------------------------------
 
 
 async def _refresh(credentials: Any, http: HttpClient) -> None:
-    """Get a new token. google-auth waits for its answers, so it does that in a thread."""
+    """Refresh the token in a thread, because google-auth blocks."""
     exceptions = _library("google.auth.exceptions")
     bridge = _Bridge(http, asyncio.get_running_loop(), exceptions.TransportError)
     try:
@@ -147,13 +147,13 @@ async def _refresh(credentials: Any, http: HttpClient) -> None:
     except asyncio.CancelledError:
         bridge.withdraw()
         raise
-    except exceptions.GoogleAuthError as problem:
-        why = problem.args[0] if problem.args else type(problem).__name__
-        if problem.retryable or isinstance(problem, exceptions.TransportError):
+    except exceptions.GoogleAuthError as error:
+        why = error.args[0] if error.args else type(error).__name__
+        if error.retryable or isinstance(error, exceptions.TransportError):
             text = f"Google could not be asked for a token: {why}"
-            raise ProviderUnavailable(text) from problem
+            raise ProviderUnavailable(text) from error
         text = f"Google refused the credentials: {why}"
-        raise AuthenticationFailed(text, hint=_LOG_IN) from problem
+        raise AuthenticationFailed(text, hint=_LOG_IN) from error
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,14 @@ class _Response:
 
 
 class _Bridge:
-    """google-auth's transport: called in a thread, it asks our client in the event loop."""
+    """google-auth's transport: called in a thread, it uses our client in the event loop."""
 
     def __init__(
-        self, http: HttpClient, loop: asyncio.AbstractEventLoop, problem: type[Exception]
+        self, http: HttpClient, loop: asyncio.AbstractEventLoop, error_type: type[Exception]
     ) -> None:
         self._http = http
         self._loop = loop
-        self._problem = problem
+        self._error_type = error_type
         self._lock = threading.Lock()
         self._withdrawn = False
         self._asked: Future[HttpResponse] | None = None
@@ -198,12 +198,12 @@ class _Bridge:
         )
         try:
             response = self._begin(request).result()
-        except (HttpError, Withdrawn) as problem:
-            raise self._problem(str(problem)) from problem
+        except (HttpError, Withdrawn) as error:
+            raise self._error_type(str(error)) from error
         return _Response(response.status, dict(response.headers), response.body)
 
     def withdraw(self) -> None:
-        """End the exchange under way, and let no other begin."""
+        """Cancel the current exchange, and refuse further ones."""
         with self._lock:
             self._withdrawn = True
             if self._asked is not None:
@@ -212,7 +212,7 @@ class _Bridge:
     def _begin(self, request: HttpRequest) -> Future[HttpResponse]:
         with self._lock:
             if self._withdrawn:
-                raise Withdrawn("Nobody waits for the token any more.")
+                raise Withdrawn("The token request was cancelled.")
             exchange = self._http.request(request)
             self._asked = asyncio.run_coroutine_threadsafe(exchange, self._loop)
             return self._asked
@@ -222,7 +222,7 @@ class _Bridge:
 
 
 async def _metadata_token(environ: Mapping[str, str]) -> Token:
-    """The token of the machine's service account, from its metadata server.
+    """Returns the token of the machine's service account, from its metadata server.
 
     Never through a proxy: it would answer for its own machine.
     """
@@ -237,10 +237,10 @@ async def _metadata_token(environ: Mapping[str, str]) -> Token:
             project = _project(environ)
             if project is None:
                 project = (await _metadata(direct, f"{base}/project/project-id")).text.strip()
-        except (HttpError, KeyError, TypeError) as problem:
+        except (HttpError, KeyError, TypeError) as error:
             raise AuthenticationFailed(
                 "There are no Google credentials here.", hint=_LOG_IN
-            ) from problem
+            ) from error
     return str(token), project or None
 
 

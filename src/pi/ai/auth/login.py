@@ -1,4 +1,4 @@
-"""What a module below ``logins`` holds, and how it is found."""
+"""Protocols of logins and of their user interface, and ``load_login``."""
 
 from __future__ import annotations
 
@@ -17,30 +17,29 @@ if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
 
 
-# How a login talks to the person: what it asks, and what it shows.
-#
-# The names on the wire are those of pi's login contract.
+# The UI of a login: its prompts and notices. The names on the wire are those of pi's login
+# contract.
 
 
-class Choice(Record):
-    """One of several ways to go on."""
+class LoginChoice(Record):
+    """One option of a ``select`` prompt."""
 
     id: str
     label: str
 
 
-class Prompt(Record):
-    """A question; the answer is a text, for ``select`` the id of a choice."""
+class LoginPrompt(Record):
+    """A prompt; the answer is a text, for ``select`` the id of a choice."""
 
     kind: Literal["text", "secret", "select", "manual_code"]
-    """``manual_code`` runs beside the browser and is withdrawn when that comes back by itself."""
+    """``manual_code`` runs beside the browser and is cancelled when that returns by itself."""
     message: str
     placeholder: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[LoginChoice, ...] = ()
 
 
-class Info(Record, tag_field="kind", tag="info"):
-    """Something to know."""
+class LoginInfo(Record, tag_field="kind", tag="info"):
+    """An informational message."""
 
     message: str
 
@@ -53,63 +52,64 @@ class AuthUrl(Record, tag_field="kind", tag="auth_url"):
 
 
 class DeviceCode(Record, tag_field="kind", tag="device_code"):
-    """A code to type in on a page, on this or any other device."""
+    """A code to enter on a page, on this or any other device."""
 
     user_code: str
     url: str
     expires_in: float
-    """Seconds until the code is no longer good."""
+    """Seconds until the code expires."""
     direct_url: str = ""
     """The same page with the code already filled in, where the vendor has one."""
 
 
-class Progress(Record, tag_field="kind", tag="progress"):
-    """What is being waited for."""
+class LoginProgress(Record, tag_field="kind", tag="progress"):
+    """What the login is waiting for."""
 
     message: str
 
 
-Notice: TypeAlias = Info | AuthUrl | DeviceCode | Progress
+Notice: TypeAlias = LoginInfo | AuthUrl | DeviceCode | LoginProgress
 
 
 class LoginUI(Protocol):
-    """The person, as a login sees them."""
+    """The user interface of a login."""
 
-    async def ask(self, prompt: Prompt) -> str:
-        """Their answer. Raises ``LoginCancelled`` when they give up; may be cancelled itself."""
+    async def ask(self, prompt: LoginPrompt) -> str:
+        """Returns the user's answer. Raises ``LoginCancelled`` if they cancel; may be cancelled
+        itself."""
         ...
 
     def notify(self, notice: Notice) -> None:
-        """Show it and return at once."""
+        """Show a notice and return at once."""
         ...
 
 
 class Login(Protocol):
-    """Three functions of a module, or of an object: get credentials, renew them, use them."""
+    """A module or object with three functions: get credentials, renew them, use them."""
 
     async def login(
         self, ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
     ) -> OAuthCredential:
-        """Sign a person in. Raises ``LoginFailed`` or ``ProviderError``."""
+        """Log the user in. Raises ``LoginFailed`` or ``ProviderError``."""
         ...
 
     async def refresh(
         self, credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
     ) -> OAuthCredential:
-        """The credential with a later end.
+        """Returns the credential with a later expiry.
 
-        Raises ``AuthenticationFailed`` only when the person has to log in again, and another
-        ``ProviderError`` for what may pass.
+        Raises ``AuthenticationFailed`` only if the user has to log in again, and another
+        ``ProviderError`` for temporary failures.
         """
         ...
 
     def access(self, credential: OAuthCredential, settings: LoginSettings) -> Access:
-        """What requests take along."""
+        """Returns what requests need: token, headers, variables."""
         ...
 
 
 def load_login(provider: Provider) -> Login:
-    """The login of ``provider``; its code is loaded now."""
+    """Returns the login of ``provider``; imports its module."""
     if provider.login is not None and not isinstance(provider.login, str):
         return cast("Login", provider.login)
     if provider.login not in CLIENTS:

@@ -1,4 +1,4 @@
-"""Whom logins talk to and under which name: endpoints, client ids, scopes. Data.
+"""OAuth endpoints, client ids and scopes of all logins. Data.
 
 A vendor's client id is the vendor's: using it is subject to their terms. Every field can be
 replaced in the setting ``oauthClients``, e.g. ``{"anthropic": {"clientId": "…"}}``.
@@ -20,34 +20,34 @@ from pi.base.records import Record
 SETTING = "oauthClients"
 _KIMI = "kimi-coding"
 NO_CLIENTS: Mapping[str, Json] = {}
-"""The setting when nothing is replaced."""
+"""The setting if nothing is replaced."""
 
 
 class LoginSettings(Record):
-    """What one login needs to know; most use a part of it."""
+    """The settings of one login; most use a part of them."""
 
     client_id: str = ""
     scope: str = ""
     authorize_url: str = ""
-    """The page where the person agrees."""
+    """The page where the user consents."""
     authorize_params: dict[str, str] = field(default_factory=dict)
     """Further parameters of that page."""
     redirect_port: int = 0
-    """Where the browser comes back to on this machine; 0 takes any free port."""
+    """The callback port on this machine; 0 takes any free port."""
     redirect_path: str = "/callback"
     token_url: str = ""
     token_encoding: Literal["form", "json"] = "form"
     token_state: bool = False
-    """Whether the state is repeated when the code is traded for tokens."""
+    """Whether the state is sent again with the code to the token endpoint."""
     device_url: str = ""
     device_params: dict[str, str] = field(default_factory=dict)
     device_token_url: str = ""
-    """Where to ask whether the code was confirmed, if that is not ``token_url``."""
+    """The polling endpoint, if it is not ``token_url``."""
     device_page: str = ""
-    """The page to type the code into, where the answer does not name it."""
+    """The page to enter the code on, if the response does not name it."""
     device_redirect: str = ""
     key_url: str = ""
-    """Where a token is traded for what requests take along."""
+    """Where a token is exchanged for the key of requests."""
     headers: dict[str, str] = field(default_factory=dict)
     """Sent to the endpoints above."""
     request_headers: dict[str, str] = field(default_factory=dict)
@@ -55,11 +55,11 @@ class LoginSettings(Record):
     margin: int = 0
     """Seconds by which a lifetime is shortened when it is stored."""
     subscription: bool = True
-    """Whether a login means a plan that pays, not single requests."""
+    """Whether a login uses a paid plan instead of paying per request."""
     base_url: str = ""
     """Where the provider serves its models; set from its row."""
     unknown: str = ""
-    """What is not known about this login, told to the person before it begins."""
+    """What is unknown about this login, shown to the user before it begins."""
 
 
 CLIENTS: dict[str, LoginSettings] = {
@@ -147,8 +147,10 @@ CLIENTS: dict[str, LoginSettings] = {
 }
 
 
-def with_named_hosts(clients: Mapping[str, Json], environ: Mapping[str, str]) -> Mapping[str, Json]:
-    """The setting, completed by hosts that variables name; what the setting says counts more."""
+def with_host_overrides(
+    clients: Mapping[str, Json], environ: Mapping[str, str]
+) -> Mapping[str, Json]:
+    """Returns the setting, completed by hosts from variables; the setting takes precedence."""
     host = environ.get("KIMI_CODE_OAUTH_HOST") or environ.get("KIMI_OAUTH_HOST")
     if not host:
         return clients
@@ -161,17 +163,17 @@ def with_named_hosts(clients: Mapping[str, Json], environ: Mapping[str, str]) ->
 
 
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:
-    """The row for ``provider``, with what the setting replaces under its id or its login's name."""
+    """Returns the row for ``provider``, with the overrides for its id or its login's name."""
     name = provider.login if isinstance(provider.login, str) else ""
-    # A login that is no module of ours knows its settings itself.
+    # A login of an extension knows its settings itself.
     row = CLIENTS.get(name) or getattr(provider.login, "settings", None) or LoginSettings()
     changes = replaced.get(provider.id) or replaced.get(name) or {}
     try:
         return msgspec.convert(
             {**msgspec.to_builtins(row), "baseUrl": provider.base_url, **changes}, LoginSettings
         )
-    except msgspec.ValidationError as problem:
+    except msgspec.ValidationError as error:
         raise BadRequest(
-            f'The setting "{SETTING}" for {provider.id} cannot be used: {problem}.',
+            f'The setting "{SETTING}" for {provider.id} cannot be used: {error}.',
             hint="Correct or remove it in settings.json.",
-        ) from problem
+        ) from error

@@ -1,7 +1,7 @@
-"""Renewing a login before it ends: once, however many tasks and processes want it.
+"""Token refresh under a lock: once, for all tasks and processes.
 
-Look, take the lock, look again, ask the server, compare, store. Nothing is ever deleted, and
-nothing is printed: what goes wrong is raised.
+Check, take the lock, check again, send the request, compare, store. Nothing is ever deleted or
+printed: failures are raised.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.login import Login
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.storage import AuthStorage, Turn
+from pi.ai.auth.storage import AuthStorage, LockedStore
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
-from pi.base.files import LockedByAnother
+from pi.base.files import FileLocked
 from pi.base.records import Record
 
 if TYPE_CHECKING:  # listing models must not load the HTTP client
     from pi.ai.http.client import HttpClient
 
 EARLY = 300.0
-"""Seconds before its end at which a login is renewed."""
+"""Seconds before its expiry at which a login is renewed."""
 REFRESH_SECONDS = 30.0
-"""How long a server may take; then the lock is given up, so that others can try."""
+"""Timeout of the server; then the lock is released, so that other processes can try."""
 
 
-async def fresh(
+async def refresh_if_expiring(
     provider: Provider,
     credential: OAuthCredential,
     *,
@@ -42,10 +42,10 @@ async def fresh(
     min_expiry: float = 0.0,
     limit: float = REFRESH_SECONDS,
 ) -> OAuthCredential:
-    """``credential``, or a renewed one if less than five minutes or ``min_expiry`` seconds remain.
+    """Returns ``credential``, renewed if less than 300 or ``min_expiry`` seconds remain.
 
-    Raises ``AuthenticationFailed`` when the person has to log in again, and another
-    ``ProviderError`` when the server cannot be asked now and the credential is too old to go on.
+    Raises ``AuthenticationFailed`` if the user has to log in again, and another ``ProviderError``
+    if the server is unavailable and the credential has expired.
     """
     if _left(credential, clock) >= max(EARLY, min_expiry):
         return credential
@@ -56,26 +56,26 @@ async def fresh(
         settings=settings,
         http=http,
         clock=clock,
-        wanted=max(EARLY, min_expiry),
+        min_left=max(EARLY, min_expiry),
     )
     try:
         return await storage.refreshes.run(provider.id, partial(renewal.run, storage, limit))
     except AuthenticationFailed as refused:
         raise AuthenticationFailed(
             f"The login to {provider.name} could not be renewed: {refused.message}",
-            hint=f"Log in again with /login {provider.id}. The stored login was left as it is, and"
+            hint=f"Log in again with /login {provider.id}. The stored login was not changed, and"
             " no other key was used in its place.",
             status=refused.status,
             code=refused.code,
         ) from refused
-    except (ProviderError, LockedByAnother) as problem:
+    except (ProviderError, FileLocked) as error:
         if _left(credential, clock) > min_expiry:
-            return credential  # there are minutes left for another try
-        raise _not_now(provider, problem) from problem
+            return credential  # there are minutes left for another attempt
+        raise _not_now(provider, error) from error
 
 
 class _Renewal(Record):
-    """One attempt, made by the first task that wants it."""
+    """One attempt, made by the first task that needs it."""
 
     provider: Provider
     seen: OAuthCredential
@@ -83,62 +83,62 @@ class _Renewal(Record):
     settings: LoginSettings
     http: HttpClient
     clock: Clock
-    wanted: float
+    min_left: float
 
     async def run(self, storage: AuthStorage, limit: float) -> OAuthCredential:
-        """The credential that is in the store afterwards."""
-        async with storage.turn() as turn:
-            current = self._stored(turn)
+        """Returns the credential that is in the store afterwards."""
+        async with storage.lock() as locked:
+            current = self._stored(locked)
             if not self._is_due(current):
                 return current
             new = await self._ask(current, limit)
-            with suppress(LockedByAnother):
-                return await self._commit(turn, current, new)
-        # The turn was lost meanwhile, e.g. because the machine slept: it takes another one.
-        async with storage.turn() as turn:
-            return await self._commit(turn, current, new)
+            with suppress(FileLocked):
+                return await self._commit(locked, current, new)
+        # The lock was lost meanwhile, e.g. because the machine slept: take it again.
+        async with storage.lock() as locked:
+            return await self._commit(locked, current, new)
 
-    def _stored(self, turn: Turn) -> OAuthCredential:
-        current = turn.get(self.provider.id)
+    def _stored(self, locked: LockedStore) -> OAuthCredential:
+        current = locked.get(self.provider.id)
         if not isinstance(current, OAuthCredential):
             raise AuthenticationFailed("it is no longer stored.")
         return current
 
     def _is_due(self, current: OAuthCredential) -> bool:
-        """Whether nobody else has renewed it since we looked."""
+        """Whether it still has to be renewed: another process may have done so."""
         left = _left(current, self.clock)
-        return left <= 0 or (current == self.seen and left < self.wanted)
+        return left <= 0 or (current == self.seen and left < self.min_left)
 
     async def _ask(self, current: OAuthCredential, limit: float) -> OAuthCredential:
         try:
             async with asyncio.timeout(limit):
                 return await self.login.refresh(current, self.http, self.clock, self.settings)
-        except TimeoutError as problem:
+        except TimeoutError as error:
             message = f"The server did not answer within {limit:g} seconds."
-            raise ProviderUnavailable(message) from problem
+            raise ProviderUnavailable(message) from error
 
     async def _commit(
-        self, turn: Turn, old: OAuthCredential, new: OAuthCredential
+        self, locked: LockedStore, old: OAuthCredential, new: OAuthCredential
     ) -> OAuthCredential:
-        """Store ``new`` in the place of ``old``, and of nothing else."""
-        current = self._stored(turn)
+        """Store ``new`` in place of ``old``, but not over any other change."""
+        current = self._stored(locked)
         if current != old:
             return current
-        await turn.put(self.provider.id, new)
+        await locked.put(self.provider.id, new)
         return new
 
 
 def _left(credential: OAuthCredential, clock: Clock) -> float:
-    """Seconds until its end."""
+    """Returns the seconds until its expiry."""
     return (credential.expires - clock.now_ms()) / 1000
 
 
-def _not_now(provider: Provider, problem: ProviderError | LockedByAnother) -> ProviderUnavailable:
-    message = f"The login to {provider.name} could not be renewed now: {problem.message}"
+def _not_now(provider: Provider, error: ProviderError | FileLocked) -> ProviderUnavailable:
+    message = f"The login to {provider.name} could not be renewed now: {error.message}"
     hint = f"Try again; if it goes on, log in again with /login {provider.id}."
-    if isinstance(problem, LockedByAnother):
-        return ProviderUnavailable(message, hint=problem.hint)
-    wait = problem.retry_after if isinstance(problem, RateLimited) else None
+    if isinstance(error, FileLocked):
+        return ProviderUnavailable(message, hint=error.hint)
+    wait = error.retry_after if isinstance(error, RateLimited) else None
     return ProviderUnavailable(
-        message, hint=hint, status=problem.status, code=problem.code, retry_after=wait
+        message, hint=hint, status=error.status, code=error.code, retry_after=wait
     )

@@ -1,7 +1,7 @@
-"""Which credential opens a provider's door: given, stored, configured, or of the environment.
+"""Chooses the credential for a provider: given, stored, configured, or from the environment.
 
-The first that is there counts. What is there and does not work is an error and never a reason to
-take the next one: that might be somebody else's money.
+The first one found is used. If it does not work, that is an error and never a reason to fall back
+to the next one: that might bill another account.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pi.ai.auth import ambient
-from pi.ai.auth.config_values import RememberedCommands, expand, may_expand, why_not
+from pi.ai.auth.config_values import CommandCache, expand, may_expand, unresolved_reason
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
 from pi.ai.auth.login_settings import NO_CLIENTS, login_settings
 from pi.ai.auth.storage import AuthStorage
@@ -20,32 +20,29 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.clock import Clock
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
 
 
-# A credential that was found, and what to tell the person about it.
-
-
 MODELS_JSON = "models.json"
 
 
-class Resolved(Record):
-    """What a request takes along, and where that comes from."""
+class ResolvedCredential(Record):
+    """The credential of a request, and its source."""
 
     access: Access
     source: str
     """``--api-key``, the path of the store, ``models.json``, a variable or a cloud."""
     subscription: bool = False
-    """Whether a plan pays, not the single request."""
+    """Whether a plan is used instead of paying per request."""
     unused: tuple[str, ...] = ()
-    """Sources of other credentials that are there and stay unused."""
+    """Sources of other credentials that exist and are not used."""
 
     def who_pays(self) -> str:
-        """A sentence for the person."""
+        """Returns a sentence for the user about who is billed."""
         if self.access.kind == "none":
             return "No key is needed."
         if self.subscription:
@@ -62,18 +59,18 @@ class MissingCredentials(Record):
     """Why requests to a provider have no credentials."""
 
     problem: str = ""
-    """What is wrong with those that were configured; empty when there are none at all."""
+    """What is wrong with the configured ones; empty if there are none at all."""
     advice: str = ""
 
     def explain(self) -> str:
-        """Both as one text."""
+        """Returns both as one text."""
         return f"{self.problem} {self.advice}".strip()
 
 
 def unused_sources(
     provider: Provider, environ: Mapping[str, str], configured_key: str | None
 ) -> tuple[str, ...]:
-    """Where further credentials are, which a login makes superfluous."""
+    """Returns the sources of further credentials, which a login overrides."""
     names = (*provider.token_variables, *provider.key_variables)
     found = tuple(name for name in names if environ.get(name))
     return (MODELS_JSON, *found) if configured_key else found
@@ -92,24 +89,24 @@ async def resolve(
     min_expiry: float = 0.0,
     clients: Mapping[str, Json] = NO_CLIENTS,
     cwd: Path = Path(),
-) -> Resolved | None:
-    """The credential to use; ``None`` when there is none at all.
+) -> ResolvedCredential | None:
+    """Returns the credential to use; ``None`` if there is none at all.
 
-    ``configured_key`` is that of models.json, ``base_url`` the model's own address if it is not
-    the provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token
-    must live. Raises ``AuthenticationFailed`` for what is there and does not work, and another
-    ``ProviderError`` for what may pass.
+    ``configured_key`` is that of models.json, ``base_url`` the model's own URL if it is not the
+    provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token must
+    remain valid. Raises ``AuthenticationFailed`` for a credential that does not work, and another
+    ``ProviderError`` for temporary failures.
     """
     try:
         stored = await storage.get(provider.id)
-    except FileProblem as problem:
+    except FileAccessError as error:
         if not explicit_key:
-            raise AuthenticationFailed(problem.message, hint=problem.hint) from problem
+            raise AuthenticationFailed(error.message, hint=error.hint) from error
         stored = None
     variables = _variables(environ, stored)
-    found: Resolved | None
+    found: ResolvedCredential | None
     if explicit_key:
-        found = Resolved(access=_key(explicit_key), source="--api-key")
+        found = ResolvedCredential(access=_key(explicit_key), source="--api-key")
     elif isinstance(stored, OAuthCredential):
         found = await _logged_in(
             provider, stored, storage, http, clock, min_expiry=min_expiry, clients=clients
@@ -137,11 +134,11 @@ def is_configured(
     environ: Mapping[str, str],
     configured_key: str | None = None,
 ) -> bool:
-    """Whether there seem to be credentials, without network, commands or waiting."""
+    """Whether credentials seem to exist, without network, commands or waiting."""
     try:
         stored = storage.peek(provider.id)
-    except FileProblem:
-        stored = None  # resolve() says what is wrong with it
+    except FileAccessError:
+        stored = None  # resolve() reports the reason
     variables = _variables(environ, stored)
     if not all(variables.get(name) for name in _needed(provider, provider.base_url)):
         return False
@@ -160,11 +157,11 @@ def missing(
     environ: Mapping[str, str],
     configured_key: str | None = None,
 ) -> MissingCredentials:
-    """Why there are no credentials and how to get some, without network or commands."""
+    """Returns why there are no credentials and how to get some, without network or commands."""
     try:
         stored = storage.peek(provider.id)
-    except FileProblem as problem:
-        return MissingCredentials(problem=problem.message, advice=problem.hint)
+    except FileAccessError as error:
+        return MissingCredentials(problem=error.message, advice=error.hint)
     variables = _variables(environ, stored)
     if not isinstance(stored, OAuthCredential):
         own = stored.key if stored is not None else None
@@ -182,7 +179,7 @@ def missing(
 
 
 def how_to_get(provider: Provider) -> str:
-    """What to do for credentials of a provider."""
+    """Returns how to get credentials of a provider."""
     ways = [f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]]
     if provider.ambient:
         ways.append(ambient.WAYS[provider.ambient])
@@ -190,8 +187,8 @@ def how_to_get(provider: Provider) -> str:
     return f"To use {provider.name}, {' or '.join(ways)}."
 
 
-def fill_in(url: str, variables: Mapping[str, str]) -> str:
-    """``url`` with each ``{NAME}`` replaced by that variable."""
+def fill_placeholders(url: str, variables: Mapping[str, str]) -> str:
+    """Returns ``url`` with each ``{NAME}`` replaced by that variable."""
     for name, value in variables.items():
         url = url.replace(f"{{{name}}}", value)
     return url
@@ -209,14 +206,14 @@ async def _logged_in(
     *,
     min_expiry: float,
     clients: Mapping[str, Json],
-) -> Resolved:
-    # Not at the top: most people have a key.
+) -> ResolvedCredential:
+    # Lazy: most users have a key.
     from pi.ai.auth.login import load_login
-    from pi.ai.auth.refresh import fresh
+    from pi.ai.auth.refresh import refresh_if_expiring
 
     login, settings = load_login(provider), login_settings(provider, clients)
     try:
-        credential = await fresh(
+        credential = await refresh_if_expiring(
             provider,
             stored,
             login=login,
@@ -226,13 +223,15 @@ async def _logged_in(
             clock=clock,
             min_expiry=min_expiry,
         )
-    except FileProblem as problem:
+    except FileAccessError as error:
         raise AuthenticationFailed(
-            f"The login to {provider.name} could not be renewed: {problem.message}",
-            hint=problem.hint,
-        ) from problem
+            f"The login to {provider.name} could not be renewed: {error.message}",
+            hint=error.hint,
+        ) from error
     access = login.access(credential, settings)
-    return Resolved(access=access, source=storage.where, subscription=settings.subscription)
+    return ResolvedCredential(
+        access=access, source=storage.where, subscription=settings.subscription
+    )
 
 
 async def _expanded(
@@ -241,12 +240,12 @@ async def _expanded(
     source: str,
     variables: Mapping[str, str],
     cwd: Path,
-    remembered: RememberedCommands | None = None,
-) -> Resolved:
+    remembered: CommandCache | None = None,
+) -> ResolvedCredential:
     key = await expand(text, environ=variables, cwd=cwd, remembered=remembered)
     if key is None:
         raise AuthenticationFailed(_no_value(provider, source, text, variables), hint=_CORRECT_IT)
-    return Resolved(access=_key(key), source=source)
+    return ResolvedCredential(access=_key(key), source=source)
 
 
 _CORRECT_IT = "Correct it, or remove it to use the environment."
@@ -254,7 +253,7 @@ _SET_IT = "Set it in the environment, or in the env of the provider's entry in a
 
 
 def _no_value(provider: Provider, source: str, text: str, variables: Mapping[str, str]) -> str:
-    why = why_not(text, variables)
+    why = unresolved_reason(text, variables)
     return f"The API key for {provider.name} in {source} has no value: {why}."
 
 
@@ -263,7 +262,7 @@ def _from_environment(
     variables: Mapping[str, str],
     stored: ApiKeyCredential | None,
     clients: Mapping[str, Json],
-) -> Resolved | None:
+) -> ResolvedCredential | None:
     cloud, own = provider.ambient, stored.env if stored is not None else {}
     if cloud:
         variables = _of_cloud(cloud, variables, stored)
@@ -271,15 +270,15 @@ def _from_environment(
         if token := variables.get(name):
             headers = login_settings(provider, clients).request_headers
             access = Access(api_key=token, headers=headers, kind="oauth")
-            return Resolved(access=access, source=name)
+            return ResolvedCredential(access=access, source=name)
     for name in provider.key_variables:
         if key := variables.get(name):
-            return Resolved(access=_key(key), source=name)
-    # An entry that only has variables says on purpose: use the cloud's chain with these.
-    if cloud and (own or ambient.is_there(cloud, variables)):
-        return Resolved(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
+            return ResolvedCredential(access=_key(key), source=name)
+    # An entry with only variables means: use the cloud's chain with these.
+    if cloud and (own or ambient.has_credentials(cloud, variables)):
+        return ResolvedCredential(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
     if not provider.needs_key:
-        return Resolved(access=Access(kind="none"), source="")
+        return ResolvedCredential(access=Access(kind="none"), source="")
     return None
 
 
@@ -291,16 +290,16 @@ def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[st
 def _of_cloud(
     cloud: Literal["aws", "google"], variables: Mapping[str, str], stored: Credential | None
 ) -> Mapping[str, str]:
-    """The variables that the chain of ``cloud`` looks at.
+    """Returns the variables for the chain of ``cloud``.
 
-    A profile that was chosen for pi beats what happens to be in the environment.
+    A profile chosen for pi takes precedence over keys in the environment.
     """
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    return own if ambient.is_there(cloud, own) else variables
+    return own if ambient.has_credentials(cloud, own) else variables
 
 
 def _needed(provider: Provider, url: str) -> list[str]:
-    """The variables that ``url`` consists of; an address in models.json may be complete."""
+    """Returns the variables that ``url`` requires; a URL in models.json may be complete."""
     return [name for name in provider.needed_variables if f"{{{name}}}" in url]
 
 
@@ -315,7 +314,7 @@ def _placed(
     variables: Mapping[str, str],
     base_url: str | None,
 ) -> Access:
-    """``access`` with the provider's variables, and its address where these are part of it."""
+    """Returns ``access`` with the provider's variables, and its URL if they are part of it."""
     url = base_url or provider.base_url
     names = _needed(provider, url)
     missing = [name for name in names if not variables.get(name)]
@@ -326,7 +325,7 @@ def _placed(
         )
     needed = {name: variables[name] for name in names}
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    filled = fill_in(url, needed)
+    filled = fill_placeholders(url, needed)
     return replace(
         access,
         env={**needed, **own, **access.env},

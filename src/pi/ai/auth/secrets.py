@@ -1,7 +1,7 @@
-"""Which variables and which values are secret: one list for children, exports and logs. Pure.
+"""Which variables and values are secret: one list for children, exports and logs. Pure.
 
-It is derived: from the provider tables, and from what ``models.json`` and ``auth.json`` say. A new
-row of a table is covered by being there.
+It is derived from the provider tables, ``models.json`` and ``auth.json``, so a new row of a table
+is covered automatically.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import Record
 
 SHORTEST_PART = 16
-"""Characters from which on a secret is looked for inside the value of another variable."""
+"""Minimum length of a secret that is searched for inside the value of another variable."""
 
 PUBLIC_HEADERS = re.compile(
     r"(?i)accept(-.*)?|content-.*|user-agent|host|origin|(http-)?referer|connection|cache-control"
     r"|x-title|x-client-name|anthropic-(beta|version)|openai-beta"
 )
-"""Headers that name a program or a format. Their text is no secret; their variables are."""
+"""Headers that name a program or a format. Their text is not secret; their variables are."""
 
 EVERYDAY = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*|EDITOR"
@@ -40,7 +40,7 @@ _PUBLIC_VARIABLE = re.compile(
     r"|url|uri|host|endpoint|version|deployment|deployment_name(_map)?|resource(_name)?|file|dir"
     r"|path)"
 )
-"""Variables in the ``env`` of an entry that say where or for whom, not with which secret."""
+"""Variables in the ``env`` of an entry that name a place or an account, not a secret."""
 
 _SECRET_MEMBER = re.compile(
     r"(?i)(.*(api|access|auth|client|private|secret|subscription)[_-]?)?key"
@@ -49,18 +49,18 @@ _SECRET_MEMBER = re.compile(
 """Members of a JSON object whose text is a secret."""
 
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|api-?key|key)\s+(\S.*)")
-"""The first word of an ``Authorization`` header, which is written without it elsewhere."""
+"""The scheme of an ``Authorization`` header; the secret also appears without it."""
 
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[/\\]")
-"""How the path of a file begins, in a variable that holds either a key or its file."""
+"""The start of a file path, in a variable that holds either a key or its file."""
 
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _SHORTEST_QUOTED = 16
-"""Characters of a string in a damaged file from which on it may be a key."""
+"""Minimum length of a string in a damaged file that may be a key."""
 
 
 class Secrets(Record):
-    """Variables and texts. Add two with ``|``."""
+    """Secret variables and texts. Combine two with ``|``."""
 
     names: frozenset[str] = frozenset()
     """Variables that hold a secret."""
@@ -68,11 +68,11 @@ class Secrets(Record):
     """Secrets in value syntax, as files contain them."""
 
     def __or__(self, other: Secrets) -> Secrets:
-        """Everything that is secret by one of both."""
+        """Returns the union."""
         return Secrets(names=self.names | other.names, texts=self.texts | other.texts)
 
     def values(self, environ: Mapping[str, str]) -> Iterator[str]:
-        """What must not be written anywhere; runs no command."""
+        """Returns all values to redact; runs no command."""
         written = [
             interpolated(text, environ) or text
             for text in sorted(self.texts)
@@ -96,7 +96,7 @@ def together(found: Iterable[Secrets]) -> Secrets:
 
 
 def of_rows(rows: Iterable[Provider]) -> Secrets:
-    """The variables of providers, and what their rows contain."""
+    """Returns the variables of providers, and the secrets in their rows."""
     rows = tuple(rows)
     names = {name for row in rows for name in (*row.key_variables, *row.token_variables)}
     given = together(_of_text(text) for row in rows for text in row.secrets)
@@ -104,13 +104,14 @@ def of_rows(rows: Iterable[Provider]) -> Secrets:
 
 
 def of_tables() -> Secrets:
-    """What every pi knows: all providers, model servers, clouds and the gateway to Anthropic."""
+    """Returns the secrets of all built-in providers, model servers, clouds and the Anthropic
+    gateway."""
     others = frozenset((*ambient.SECRET_VARIABLES, *authentication.SECRET_VARIABLES))
     return of_rows((*BUILT_IN, *SERVER_ROWS)) | Secrets(names=others)
 
 
 def of_header(name: str, text: str) -> Secrets:
-    """What is secret of a header whose value is in value syntax."""
+    """Returns the secrets of a header whose value is in value syntax."""
     if PUBLIC_HEADERS.fullmatch(name):
         return Secrets(names=_names(text))
     if name.lower() != "cookie" or text.startswith("!"):
@@ -120,14 +121,15 @@ def of_header(name: str, text: str) -> Secrets:
 
 
 def of_models_json(text: str) -> Secrets:
-    """What is secret of ``models.json``: keys, headers, and every variable that it refers to."""
+    """Returns the secrets of ``models.json``: keys, headers, and every variable that it
+    refers to."""
     try:
         document = parse_relaxed(text)
     except ValueError:
         return of_damaged(text)
     found = _of_member("", document)
     providers = document.get("providers") if isinstance(document, dict) else None
-    # People write the name of a server where it wants any key: "apiKey": "ollama".
+    # Users write the name of a server that accepts any key: "apiKey": "ollama".
     words = {row.id for row in (*BUILT_IN, *SERVER_ROWS)} | {*_object(providers)}
     words = {word.casefold() for word in words}
     secret = frozenset(text for text in found.texts if text.casefold() not in words)
@@ -135,17 +137,17 @@ def of_models_json(text: str) -> Secrets:
 
 
 def of_auth_json(entries: Json) -> Secrets:
-    """What is secret of ``auth.json``, also of entries that this version does not know."""
+    """Returns the secrets of ``auth.json``, also of entries that this version does not know."""
     return together(_of_entry(_object(entry)) for entry in entries.values())
 
 
 def of_clients(clients: Mapping[str, Json]) -> Secrets:
-    """What is secret of the setting ``oauthClients``."""
+    """Returns the secrets of the setting ``oauthClients``."""
     return _of_member("", dict(clients))
 
 
 def of_damaged(text: str) -> Secrets:
-    """What may be secret of a file that is no JSON: variables, and strings as long as a key."""
+    """Returns possible secrets of an invalid JSON file: variables, and strings as long as a key."""
     strings = (found[1] for found in _QUOTED.finditer(text))
     literals = (
         each
@@ -177,12 +179,12 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _is_reference(text: str) -> bool:
-    """Whether a text is nothing but variables."""
+    """Whether a text consists of variables only."""
     return re.fullmatch(r"(\$(\w+|\{\w+\}))+", text, re.ASCII) is not None
 
 
 def _of_text(text: str) -> Secrets:
-    """A secret in value syntax. What a command prints is known only after it has run."""
+    """A secret in value syntax. The output of a command is known only after it has run."""
     names = _names(text)
     if not text or text.startswith("!") or (_is_reference(text) and not names):
         return Secrets(names=names)
@@ -190,7 +192,7 @@ def _of_text(text: str) -> Secrets:
 
 
 def _of_literal(text: str) -> Secrets:
-    """A secret that is used as it is written."""
+    """A secret that is used literally."""
     return Secrets(names=_names(text), texts=frozenset({escape(text)} - {""}))
 
 
@@ -228,7 +230,7 @@ def _of_entry(entry: Json) -> Secrets:
 
 
 def _of_address(url: str) -> Secrets:
-    """The password and the keys in an address."""
+    """The password and the keys in a URL."""
     try:
         parts = urlsplit(url)
         password = parts.password or ""

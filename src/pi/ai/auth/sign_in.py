@@ -1,4 +1,4 @@
-"""Getting a credential from a person into the store."""
+"""Logs the user in and stores the new credential."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from pi.ai.auth.config_values import escape
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, StoreDamaged
-from pi.ai.auth.login import Choice, Info, LoginUI, Prompt, load_login
+from pi.ai.auth.login import LoginChoice, LoginInfo, LoginPrompt, LoginUI, load_login
 from pi.ai.auth.login_settings import NO_CLIENTS, SETTING, login_settings
-from pi.ai.auth.resolve import Resolved, unused_sources
+from pi.ai.auth.resolve import ResolvedCredential, unused_sources
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
 
-if TYPE_CHECKING:  # typing in a key must not load the HTTP client
+if TYPE_CHECKING:  # entering a key must not load the HTTP client
     from pi.ai.http.client import HttpClient
 
 
@@ -31,49 +31,51 @@ async def sign_in(
     configured_key: str | None = None,
     clients: Mapping[str, Json] = NO_CLIENTS,
 ) -> OAuthCredential:
-    """Log in through the provider's login; what it gave is stored when this returns.
+    """Log in through the provider's login; the credential is stored when this returns.
 
-    The person is told what is not known about the login, and at the end who pays from now on.
+    The user is shown what is unknown about the login, and at the end who is billed from now on.
     """
     login, settings = load_login(provider), login_settings(provider, clients)
     replaced = await _stored_before(storage, ui, provider)
     if settings.unknown:
         place = f'"{SETTING}": {{"{provider.id}": …}}'
-        ui.notify(Info(message=f"{settings.unknown} (In settings.json: {place})"))
+        ui.notify(LoginInfo(message=f"{settings.unknown} (In settings.json: {place})"))
     credential = await login.login(ui, http, clock, settings)
     await storage.set(provider.id, credential)
-    resolved = Resolved(
+    resolved = ResolvedCredential(
         access=login.access(credential, settings),
         source=storage.where,
         subscription=settings.subscription,
         unused=unused_sources(provider, environ, configured_key),
     )
-    ui.notify(Info(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
+    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
     return credential
 
 
 async def sign_in_with_key(
     provider: Provider, ui: LoginUI, *, storage: AuthStorage
 ) -> ApiKeyCredential:
-    """Ask for an API key and for the variables that belong to it, and store them."""
+    """Ask for an API key and its variables, and store them."""
     replaced = await _stored_before(storage, ui, provider)
-    key = (await ui.ask(Prompt(kind="secret", message=f"API key for {provider.name}:"))).strip()
+    key = (
+        await ui.ask(LoginPrompt(kind="secret", message=f"API key for {provider.name}:"))
+    ).strip()
     if not key:
         raise LoginCancelled("No key was given.")
     env = {
-        name: (await ui.ask(Prompt(kind="text", message=f"{name}:"))).strip()
+        name: (await ui.ask(LoginPrompt(kind="text", message=f"{name}:"))).strip()
         for name in provider.needed_variables
     }
     credential = ApiKeyCredential(key=escape(key), env=env)
     await storage.set(provider.id, credential)
-    ui.notify(Info(message=f"Saved in {storage.where}.{replaced}"))
+    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced}"))
     return credential
 
 
 async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) -> str:
-    """What will be replaced, as a sentence; makes sure that there is something to save to.
+    """Returns a sentence about what will be replaced; checks that the store is writable.
 
-    Asked before the login, not after: nobody wants to log in twice.
+    This happens before the login, so that a failure does not force the user to log in twice.
     """
     try:
         match (await storage.list()).get(provider.id):
@@ -83,13 +85,13 @@ async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) 
                 return " It replaces the login that was stored."
             case None:
                 return ""
-    except StoreDamaged as problem:
+    except StoreDamaged as error:
         choices = (
-            Choice(id="aside", label="Move it aside and start with an empty one"),
-            Choice(id="stop", label="Leave it and stop here"),
+            LoginChoice(id="aside", label="Move it aside and start with an empty one"),
+            LoginChoice(id="stop", label="Leave it and stop here"),
         )
-        prompt = Prompt(kind="select", message=problem.message, choices=choices)
+        prompt = LoginPrompt(kind="select", message=error.message, choices=choices)
         if await ui.ask(prompt) != "aside":
-            raise LoginCancelled(problem.message, hint=problem.hint) from problem
-    ui.notify(Info(message=f"The old credentials are now in {await storage.set_aside()}."))
+            raise LoginCancelled(error.message, hint=error.hint) from error
+    ui.notify(LoginInfo(message=f"The old credentials are now in {await storage.set_aside()}."))
     return ""

@@ -1,7 +1,7 @@
-"""Whatever goes wrong with a request → the typed error that says what to do about it. Pure.
+"""Maps an HTTP status, an error object or an HTTP error to a typed ProviderError. Pure.
 
-The code fields of the provider's error object decide first, then the HTTP status; wording only
-where both leave it open. Loose digits never count.
+The code fields of the provider's error object decide first, then the HTTP status; the wording only
+where both are ambiguous. Loose digits never count.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.base.clock import Clock
 
-MOST_SHOWN = 2000
+MAX_SHOWN = 2000
 """Characters of a provider's error that a message keeps."""
 
 _PASSING = frozenset({408, 409, 425})
-"""Statuses below 500 after which the same request may go well."""
+"""Statuses below 500 after which a retry may succeed."""
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _QUOTA_STATUSES = frozenset({None, 400, 403, 429})
 
-# Patterns are compiled by the first failure, not by the import, which every first request pays.
+# Patterns are compiled by the first failure, not at import, which every first request pays for.
 _QUOTA = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|out of credits"
     r"|exceeded your (?:current )?quota|quota (?:has been )?exceeded|usage limit|使用上限"
@@ -51,9 +51,9 @@ _QUOTA = (
 _SHORT_WINDOW = (
     r"per[ -](?:second|minute|min)\b|\b[TR]PM\b|too many requests|(?:retry|again) in [\d.]+ ?m?s\b"
 )
-"""What is used up is back in a moment: a rate limit, whatever else it calls itself."""
+"""The quota resets in a moment: a rate limit, whatever its code."""
 _BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool call)"
-"""Local servers that cannot read their own model's tool call."""
+"""Local servers that cannot parse their own model's tool call."""
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
 _HTML = r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
 _TITLE = r"<(title|h1)\b[^>]*>(.*?)</\1"
@@ -63,7 +63,7 @@ _HINTS: dict[type[ProviderError], str] = {
     QuotaExhausted: "Check the plan and the billing of this account, or choose another model.",
     ContextOverflow: "Compact the conversation or choose a model with a larger context window.",
 }
-_MOVED = "The server is elsewhere by now: check the provider's base URL."
+_MOVED = "The server has moved: check the provider's base URL."
 _STATUS_HINTS = {
     **dict.fromkeys((301, 302, 303, 307, 308), _MOVED),
     403: "Check what the key may do; a firewall or a blocked region answers 403 too.",
@@ -80,7 +80,7 @@ _HTTP_HINTS: dict[type[HttpError], str] = {
 
 
 def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> ProviderError:
-    """The error for an answer with a status other than 2xx."""
+    """Returns the error for a response with a status other than 2xx."""
     whole = _json(body)
     error = _described(whole) if whole else {"message": _readable(body)}
     if amazon := headers.get("x-amzn-errortype"):
@@ -93,17 +93,17 @@ def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> Pro
 def from_error_object(
     error: Json | str, *, status: int | None = None, clock: Clock | None = None
 ) -> ProviderError:
-    """The error for an error object that came inside a stream, in any provider's shape."""
+    """Returns the error for an error object inside a stream, in any provider's form."""
     if isinstance(error, str):
         error = {"message": error}
     inner = _described(error)
     status = status or codes.status_in(inner)
     now_ms = None if clock is None else clock.now_ms()
-    return _typed(_told(inner, status), inner, status, Headers(), now_ms)
+    return _typed(_message(inner, status), inner, status, Headers(), now_ms)
 
 
 def from_http(problem: HttpError) -> ProviderError:
-    """The error for an exchange that did not come to a whole response."""
+    """Returns the error for an HTTP exchange without a complete response."""
     hint = problem.hint or _HTTP_HINTS.get(type(problem), "")
     if problem.retryable:
         return ProviderUnavailable(problem.message, hint=hint)
@@ -119,9 +119,10 @@ def from_http(problem: HttpError) -> ProviderError:
 
 
 def from_body(first_bytes: bytes) -> ProviderError | None:
-    """The error for a 200 answer that was no event stream at all; ``None`` if it was empty."""
+    """Returns the error for a 200 response that was not an event stream; ``None`` if it was
+    empty."""
     whole = _json(first_bytes)
-    if whole and codes.is_problem(whole):
+    if whole and codes.is_error_object(whole):
         return from_error_object(whole)
     text = _readable(first_bytes)
     if not text:
@@ -133,7 +134,7 @@ def from_body(first_bytes: bytes) -> ProviderError | None:
     return _typed(message, {"message": text}, None, Headers(), None, hint=hint)
 
 
-# What kind it is ---------------------------------------------------------------------------------
+# Classification -------------------------------------------------------------------------------
 
 
 def _typed(
@@ -145,8 +146,8 @@ def _typed(
     *,
     hint: str = "",
 ) -> ProviderError:
-    """The error of the right kind; ``hint`` is for kinds that have none of their own."""
-    text = "\n".join(codes.texts(error))
+    """Returns an error of the right class; ``hint`` is for classes without a hint of their own."""
+    text = "\n".join(codes.all_strings(error))
     kind, code = _kind(error, text, status)
     if kind is ProviderUnavailable and _says(_BROKEN_CALL, text):
         return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
@@ -155,19 +156,19 @@ def _typed(
         hint = _STATUS_HINTS.get(status or 0, hint)
     if not issubclass(kind, RateLimited):
         return kind(message, hint=hint, status=status, code=code)
-    from pi.ai.failures.retry_after import (  # only here: 7 ms that few requests need
-        asked_wait,
+    from pi.ai.failures.retry_after import (  # lazy: 7 ms that few requests need
+        requested_delay,
         retry_after,
     )
 
-    # The state of the rate limits comes with many answers: only a rate limit is about it.
-    hint_of = asked_wait if kind is ProviderUnavailable else retry_after
+    # Many responses carry the state of the rate limits: it matters for a rate limit only.
+    hint_of = requested_delay if kind is ProviderUnavailable else retry_after
     wait = hint_of(headers, error, now_ms)
     return kind(message, hint=hint, status=status, code=code, retry_after=wait)
 
 
 def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderError], str]:
-    """The kind of error, and the code that it goes by."""
+    """Returns the class of the error, and its code."""
     names = codes.codes(error)
     for name in names:
         kind = codes.kind_of_code(name)
@@ -200,7 +201,7 @@ def _kind_by_status(status: int) -> type[ProviderError]:
 
 
 def _kind_of_unknown(names: tuple[str, ...], text: str) -> type[ProviderError]:
-    """Without a status and a clear code it is the server's fault, unless the words blame us."""
+    """Without a status and a clear code it is the server's error, unless the wording blames us."""
     if any(map(codes.is_refusal, names)):
         return BadRequest
     if is_rate_wording(text):
@@ -216,12 +217,12 @@ def _says(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None
 
 
-# What is shown -----------------------------------------------------------------------------------
+# Message text ---------------------------------------------------------------------------------
 
 
 def _json(body: bytes) -> Json:
-    """The JSON object of ``body``, also out of a list and as far as a cut one goes; or nothing."""
-    import jiter  # with the first failure: every first request would pay for it
+    """Returns the JSON object of ``body``, also from a list or a truncated one; else None."""
+    import jiter  # lazy: every first request would pay for it
 
     text = body.decode("utf-8", "replace")
     try:
@@ -234,8 +235,8 @@ def _json(body: bytes) -> Json:
 
 
 def _described(error: Json) -> Json:
-    """The inner error object; what a plain string says counts as its message."""
-    inner = codes.unwrapped(error)
+    """Returns the inner error object; a plain string counts as its message."""
+    inner = codes.inner_error(error)
     if isinstance(text := inner.get("error"), str) and not inner.get("message"):
         return {**inner, "message": text}
     return inner
@@ -246,8 +247,8 @@ def _shown(whole: Json) -> str:
     return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else whole)))
 
 
-def _told(error: Json, status: int | None) -> str:
-    """One line: with the status as the others have it, else the code and the sentence."""
+def _message(error: Json, status: int | None) -> str:
+    """Returns one line: the message with the status, or with the code."""
     if status is not None:
         return f"{status}: {_shown(error)}"
     sentence = _readable(codes.message_in(error).encode("utf-8", "replace"))
@@ -258,7 +259,7 @@ def _told(error: Json, status: int | None) -> str:
 
 
 def _presentable(value: object, depth: int = 20) -> object:
-    """A JSON value with the titles of HTML pages in their place, and without endless nesting."""
+    """Returns a JSON value with HTML pages replaced by their titles and limited nesting."""
     match value:
         case str():
             return _page_title(value) if _is_page(value) else value
@@ -273,7 +274,7 @@ def _presentable(value: object, depth: int = 20) -> object:
 
 
 def _readable(body: bytes) -> str:
-    """``body`` as bounded text on one line; of an HTML page only its title."""
+    """Returns ``body`` as bounded text on one line; of an HTML page only its title."""
     text = body.decode("utf-8", "replace")
     if _is_page(text):
         return _page_title(text)
@@ -285,12 +286,12 @@ def _is_page(text: str) -> bool:
 
 
 def _page_title(page: str) -> str:
-    from html import unescape  # only here: its table of entities takes 2 ms to load
+    from html import unescape  # lazy: its table of entities takes 2 ms to load
 
     found = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
     title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", found[2])).split()) if found else ""
     return f"a web page titled {_cut(title, 200)!r}" if title else "a web page without a title"
 
 
-def _cut(text: str, most: int = MOST_SHOWN) -> str:
+def _cut(text: str, most: int = MAX_SHOWN) -> str:
     return text if len(text) <= most else f"{text[:most]}…"

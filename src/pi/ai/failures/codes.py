@@ -1,6 +1,6 @@
-"""What a provider's error object says in its fields: codes, status, words. Pure.
+"""Reads the fields of providers' error objects: codes, status, message. Pure.
 
-Codes decide before a status does, and both before any wording.
+Codes take precedence over the status, and both over the wording.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _CODES: dict[type[ProviderError], str] = {
 }
 
 _GENERIC_REFUSALS = r"invalid|unsupported|validation|badrequest|notfound|unimplemented"
-"""Parts of codes that say little: they count only where there is no status."""
+"""Parts of unspecific codes: they count only where there is no status."""
 
 _CODE_FIELDS = ("code", "error_code", "reason", "__type", "status", "type", "name")
 _STATUS_FIELDS = ("status", "status_code", "statusCode", "http_status", "http_code", "code")
@@ -63,7 +63,8 @@ _DEPTH = 6
 
 
 def _plain(code: str) -> str:
-    """A code without its spelling: ``com.x#ThrottlingException:http://…`` → its bare letters."""
+    """Returns a code without its spelling: ``com.x#ThrottlingException:http://…`` → its bare
+    letters."""
     name = code.rpartition("#")[2].partition(":")[0]
     return "".join(filter(str.isalnum, name.lower()))
 
@@ -71,39 +72,39 @@ def _plain(code: str) -> str:
 _KINDS = {_plain(code): kind for kind, codes in _CODES.items() for code in codes.split()}
 
 
-def unwrapped(error: Json) -> Json:
-    """The object that describes the problem, out of the envelopes around it."""
+def inner_error(error: Json) -> Json:
+    """Returns the object that describes the error, without its envelopes."""
     for _ in range(_DEPTH):
         inner = error.get("error")
         if not isinstance(inner, dict) or not inner:
             break
-        # Some write the code on the envelope.
+        # Some servers write the code on the envelope.
         outside = {name: error[name] for name in _ENVELOPE_FIELDS if name in error}
         error = {**outside, **inner}
     return error
 
 
 def codes(error: Json) -> tuple[str, ...]:
-    """The provider's names for the problem, the most telling first."""
+    """Returns the provider's codes for the error, the most specific first."""
     fields = [error.get(name) for name in _CODE_FIELDS]
     details = error.get("details")
-    if isinstance(details, list):  # Google: ErrorInfo says more than the status
+    if isinstance(details, list):  # Google: ErrorInfo is more specific than the status
         fields[:0] = [detail.get("reason") for detail in details if isinstance(detail, dict)]
     return tuple(str(field) for field in fields if _is_code(field))
 
 
 def kind_of_code(code: str) -> type[ProviderError] | None:
-    """What a code means, where it is clear whatever the status is."""
+    """Returns the meaning of a code that is clear whatever the status is."""
     return _KINDS.get(_plain(code))
 
 
 def is_refusal(code: str) -> bool:
-    """Whether a code blames the request, in general words."""
+    """Whether a code blames the request, in general terms."""
     return re.search(_GENERIC_REFUSALS, _plain(code)) is not None
 
 
 def status_in(error: Json) -> int | None:
-    """The HTTP status that a field of the object names."""
+    """Returns the HTTP status that a field of the object names."""
     for name in _STATUS_FIELDS:
         value = error.get(name)
         if isinstance(value, str) and re.fullmatch(r"[45]\d\d", value):
@@ -114,27 +115,27 @@ def status_in(error: Json) -> int | None:
 
 
 def message_in(error: Json) -> str:
-    """The sentence for people, or nothing."""
+    """Returns the message for users, or an empty string."""
     found = (error.get(name) for name in _MESSAGE_FIELDS)
     return next((text for text in found if isinstance(text, str) and text), "")
 
 
-def texts(value: object, depth: int = _DEPTH) -> Iterator[str]:
-    """Every string in a JSON value, e.g. the upstream's own error inside a gateway's."""
+def all_strings(value: object, depth: int = _DEPTH) -> Iterator[str]:
+    """Yields every string in a JSON value, e.g. the upstream's own error inside a gateway's."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts(inner, depth - 1)
+            yield from all_strings(inner, depth - 1)
 
 
 def is_daily_quota(error: Json) -> bool:
-    """Whether Google names a quota per day: its ``retryDelay`` of seconds is no help then."""
-    return any("PerDay" in text for text in texts(error.get("details")))
+    """Whether Google names a quota per day: its ``retryDelay`` of seconds is useless then."""
+    return any("PerDay" in text for text in all_strings(error.get("details")))
 
 
-def is_problem(value: Json) -> bool:
-    """Whether a JSON object that came instead of an answer tells of an error."""
+def is_error_object(value: Json) -> bool:
+    """Whether a JSON object that came instead of a response is an error object."""
     return (
         bool(value.get("error"))
         or value.get("type") == "error"

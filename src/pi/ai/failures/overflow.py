@@ -1,4 +1,4 @@
-"""Whether a conversation no longer fits its model, in the words of every provider. Pure."""
+"""Detects context overflow in the error texts of all providers. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDINGS: tuple[tuple[str, str], ...] = (
     ("Cohere, OpenRouter", r"too many tokens"),
     ("any", r"token limit exceeded"),
 )
-"""Who says it, and the words as a pattern."""
+"""The provider, and the pattern of its message."""
 
 RATE = r"""per[ -](?:second|minute|min|hour|day)\b | \b[TR]P[MD]\b | rate[ _-]?limit
     | too\ many\ requests | throttl | please\ wait\ before | try\ again\ (?:later|in\ \d)"""
@@ -50,17 +50,17 @@ RATE = r"""per[ -](?:second|minute|min|hour|day)\b | \b[TR]P[MD]\b | rate[ _-]?l
 
 SIZE = r"""\bbytes?\b | \b[\d.]+\ ?[KMG]i?B\b | \bmegabytes?\b | maximum\ (?:allowed\ )?size
     | \b(?:payload|entity|media|image|file)\b"""
-"""A limit of bytes or of a picture: without a word on tokens it is no full window."""
+"""A limit of bytes or of a picture: without a mention of tokens it is not a full window."""
 
 FULL = 0.99
-"""The part of a window that leaves no room for an answer."""
+"""The fraction of a window that leaves no room for output."""
 
 
 def is_overflow(text: str) -> bool:
     """Whether an error's text says that the conversation is longer than the window.
 
     Limits of tokens per minute, throttling, and requests that are too large in bytes sound alike
-    and are not meant.
+    and do not count.
     """
     wordings = "|".join(pattern for _, pattern in WORDINGS)
     if not _says(wordings, text, re.DOTALL) or is_rate_wording(text):
@@ -69,17 +69,17 @@ def is_overflow(text: str) -> bool:
 
 
 def is_rate_wording(text: str) -> bool:
-    """Whether the text speaks of a limit per time."""
+    """Whether the text mentions a limit per time."""
     return _says(RATE, text)
 
 
 def is_size_wording(text: str) -> bool:
-    """Whether the text speaks of bytes or of the size of a picture."""
+    """Whether the text mentions bytes or the size of a picture."""
     return _says(SIZE, text)
 
 
 def is_silent_overflow(message: AssistantMessage, model: Model) -> bool:
-    """Whether the provider cut the conversation to fit, or had no room left, and did not say so."""
+    """Whether the provider silently truncated the conversation, or had no room left."""
     usage, window = message.usage, model.context_window
     asked = usage.input + usage.cache_read + usage.cache_write
     if window <= 0 or message.stop_reason in ("error", "aborted"):
@@ -90,5 +90,5 @@ def is_silent_overflow(message: AssistantMessage, model: Model) -> bool:
 
 
 def _says(pattern: str, text: str, flags: re.RegexFlag = re.VERBOSE) -> bool:
-    # Compiled for the first error, not at import, which every first request pays.
+    # Compiled for the first error, not at import, which every first request pays for.
     return re.search(pattern, text, flags | re.IGNORECASE) is not None

@@ -1,6 +1,6 @@
-"""When a server says to come back, in all the spellings that servers use. Pure.
+"""Parses the retry delays that servers request, in all their formats. Pure.
 
-Relative hints beat stamps: they do not depend on two clocks and a time zone.
+Relative delays take precedence over timestamps: they do not depend on two clocks and a time zone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
-from pi.ai.failures.codes import texts
+from pi.ai.failures.codes import all_strings
 from pi.ai.http.request import Headers
 from pi.ai.messages import Json
 
@@ -37,7 +37,7 @@ _ZAI = re.compile(r"\[13\d\d\]|将在")
 _BEIJING = timezone(timedelta(hours=8))
 
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
-"""Numbers from here on are no durations: they count from 1970."""
+"""Larger numbers are not durations: they count from 1970."""
 
 _HEADERS = (("retry-after-ms", 0.001), ("x-ms-retry-after-ms", 0.001), ("retry-after", 1.0))
 _FIELDS = (
@@ -59,22 +59,22 @@ _RESET_HEADER = re.compile(
 
 
 def retry_after(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
-    """Seconds until the server wants to be asked again, however it says so; never negative.
+    """Returns the seconds to wait before a retry, from any field or text; never negative.
 
-    Without ``now_ms`` only what is relative can be understood.
+    Without ``now_ms`` only relative delays can be understood.
     """
-    told = asked_wait(headers, error, now_ms)
-    return _limit_reset(headers, now_ms) if told is None else told
+    delay = requested_delay(headers, error, now_ms)
+    return _limit_reset(headers, now_ms) if delay is None else delay
 
 
-def asked_wait(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
-    """Like ``retry_after``, but without the state of rate limits, which many answers carry."""
-    told = _first(_in_headers(headers, now_ms))
-    if told is None and isinstance(error, dict):
-        told = _first(_in_object(error, now_ms, _DEPTH))
-    if told is None:
-        told = _first(_in_text(text, now_ms) for text in texts(error))
-    return told
+def requested_delay(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
+    """Like ``retry_after``, but without the state of rate limits, which many responses carry."""
+    delay = _first(_in_headers(headers, now_ms))
+    if delay is None and isinstance(error, dict):
+        delay = _first(_in_object(error, now_ms, _DEPTH))
+    if delay is None:
+        delay = _first(_in_text(text, now_ms) for text in all_strings(error))
+    return delay
 
 
 def _first(waits: Iterable[float | None]) -> float | None:
@@ -88,7 +88,7 @@ def _in_headers(headers: Headers, now_ms: int | None) -> Iterator[float | None]:
 
 
 def _limit_reset(headers: Headers, now_ms: int | None) -> float | None:
-    """When the limits that are used up are reset; the next reset of all where none says so."""
+    """Returns when the exhausted limits are reset; without exhausted ones, the next reset."""
     resets: list[float] = []
     used_up: list[float] = []
     for name, value in headers:
@@ -103,7 +103,8 @@ def _limit_reset(headers: Headers, now_ms: int | None) -> float | None:
 def _in_object(error: Json, now_ms: int | None, depth: int) -> Iterator[float | None]:
     for name, scale in _FIELDS:
         yield _scaled(error.get(name), scale, now_ms)
-    if isinstance(headers := error.get("headers"), Mapping):  # OpenRouter passes on the upstream's
+    # OpenRouter passes on the upstream's headers
+    if isinstance(headers := error.get("headers"), Mapping):
         pairs = Headers((name, str(value)) for name, value in headers.items())
         yield retry_after(pairs, "", now_ms)
     if depth:
@@ -124,14 +125,15 @@ def _in_text(text: str, now_ms: int | None) -> float | None:
     if found := _IN_TEXT.search(text):
         return _wait(found["wait"], now_ms)
     if found := _STAMP_IN_TEXT.search(text):
-        # z.ai's stamps are Beijing time without saying so; read as UTC they are eight hours late.
+        # z.ai's timestamps are in Beijing time without a zone; read as UTC they are eight hours
+        # late.
         zone = _BEIJING if _ZAI.search(text) else UTC
         return _until(found["stamp"] or found["chinese"], now_ms, zone)
     return None
 
 
 def _scaled(value: object, scale: float, now_ms: int | None) -> float | None:
-    """A field whose plain number is a duration in units of ``scale`` seconds."""
+    """Parses a field whose plain number is a duration in units of ``scale`` seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -144,7 +146,7 @@ def _scaled(value: object, scale: float, now_ms: int | None) -> float | None:
 
 
 def _wait(value: str, now_ms: int | None) -> float | None:
-    """Seconds in ``value``: a number, a duration, or a moment in one of its forms."""
+    """Returns the seconds in ``value``: a number, a duration, or a timestamp."""
     value = value.strip()
     if not value:
         return None
@@ -178,7 +180,8 @@ def _until(stamp: str, now_ms: int | None, zone: timezone) -> float | None:
 
 
 def _moment(stamp: str, zone: timezone) -> float | None:
-    """Seconds since 1970 of an ISO stamp, in ``zone`` unless it names one, or of an HTTP date."""
+    """Returns seconds since 1970 of an ISO timestamp, in ``zone`` by default, or of an HTTP
+    date."""
     try:
         moment = datetime.fromisoformat(stamp.replace("UTC", "Z").replace(" Z", "Z"))
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
@@ -187,7 +190,7 @@ def _moment(stamp: str, zone: timezone) -> float | None:
 
 
 def _http_date(stamp: str) -> float | None:
-    from email.utils import mktime_tz, parsedate_tz  # only here: 10 ms for a rare header
+    from email.utils import mktime_tz, parsedate_tz  # lazy: 10 ms for a rare header
 
     try:
         parts = parsedate_tz(stamp)

@@ -1,4 +1,4 @@
-"""The HTTP client: requests, streams, and connections kept between them."""
+"""HTTP client: requests, streams, redirects, and the pool of kept connections."""
 
 from __future__ import annotations
 
@@ -12,27 +12,24 @@ from pi.ai.http.connect import Proxy, Route, choose_proxy, connect, proxy_refusa
 from pi.ai.http.connection import Connection
 from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
 from pi.ai.http.request import Headers, HttpRequest, encode_head
-from pi.ai.http.response import MAX_BODY_BYTES, Exchange, HttpResponse, ResponseStream
+from pi.ai.http.response import MAX_BODY_BYTES, HttpExchange, HttpResponse, ResponseStream
 from pi.ai.http.response_parser import ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
 from pi.ai.http.urls import parse_url
 from pi.base.records import replace
 
-# Connections that wait for their next exchange.
-
-
 MAX_RESTING_PER_ROUTE = 8
 
 
 class Pool:
-    """Keeps connections between exchanges; ``open`` holds every one whose socket is open."""
+    """Keeps idle connections; ``open`` holds every connection whose socket is open."""
 
     def __init__(self) -> None:
         self.open: set[Connection] = set()
         self._resting: dict[Route, list[Connection]] = {}
 
     def take(self, route: Route) -> Connection | None:
-        """The connection to ``route`` that was used last and is ready, if there is one."""
+        """Returns the most recently used ready connection to ``route``, if there is one."""
         resting = self._resting.get(route, [])
         for connection in reversed(resting):
             if connection.ready:
@@ -41,7 +38,7 @@ class Pool:
         return None
 
     def keep(self, route: Route, connection: Connection) -> None:
-        """Keep a connection that is at rest or will be in a moment."""
+        """Keep a connection that is idle or will be in a moment."""
         resting = [other for other in self._resting.get(route, ()) if not other.ended]
         if len(resting) >= MAX_RESTING_PER_ROUTE:
             resting.pop(0).abort()
@@ -58,15 +55,12 @@ class Pool:
         await asyncio.sleep(0)  # asyncio closes the socket of a failed handshake one step later
 
 
-# Where a redirect leads. Pure.
-
-
 _STATUSES = frozenset({301, 302, 303, 307, 308})
-_SAFE_ELSEWHERE = frozenset({"accept", "accept-encoding", "accept-language", "range", "user-agent"})
+_SAFE_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "range", "user-agent"})
 
 
 def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpRequest | None:
-    """The request to make next, or None when this response is the answer.
+    """Returns the request of a redirect, or None if the response is final.
 
     Another origin gets no header that could be a credential, and https never falls back to http.
     """
@@ -74,27 +68,27 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
         return None
     if not (location := headers.get("location")):
         return None
-    from urllib.parse import urljoin  # redirects are rare and this import costs 3 ms
+    from urllib.parse import urljoin  # lazy: redirects are rare and this import costs 3 ms
 
     here = parse_url(request.url).origin
     try:
         there_url = urljoin(request.url, location)
         there = parse_url(there_url).origin
-    except (ValueError, InvalidRequest) as problem:
-        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from problem
+    except (ValueError, InvalidRequest) as error:
+        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from error
     if here.scheme == "https" and there.scheme == "http":
         raise BadResponse(f"{here.netloc} redirects from https to plain http; not followed.")
     kept = request.headers
     if there != here:
-        kept = tuple(pair for pair in kept if pair[0].lower() in _SAFE_ELSEWHERE)
+        kept = tuple(pair for pair in kept if pair[0].lower() in _SAFE_HEADERS)
     return replace(request, url=there_url, headers=kept, redirects=request.redirects - 1)
 
 
 class HttpClient:
-    """Speaks HTTP/1.1 with any server, through the proxy that the settings or ``environ`` name.
+    """HTTP/1.1 client, using the proxy of the settings or of ``environ``.
 
     ``proxy`` None means the environment's, an empty one none. Nothing is opened or loaded before
-    the first request. Only ``HttpError`` and its children are raised, and ``CancelledError``,
+    the first request. Only ``HttpError`` and its subclasses are raised, and ``CancelledError``,
     after which the socket is closed. Kept connections belong to the running event loop.
     """
 
@@ -115,7 +109,7 @@ class HttpClient:
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """A response as it arrives.
+        """Yields a response as a stream.
 
         Leaving the block early is fine: the connection is kept if the response ends within a
         moment. Leaving it with an exception closes the connection at once.
@@ -138,17 +132,17 @@ class HttpClient:
             request = following
 
     async def request(self, request: HttpRequest, *, limit: int = MAX_BODY_BYTES) -> HttpResponse:
-        """A whole response, whose body is at most ``limit`` bytes."""
+        """Returns a whole response, whose body is at most ``limit`` bytes."""
         async with self.stream(request) as response:
             body = await response.read(limit=limit)
             return HttpResponse(status=response.status, headers=response.headers, body=body)
 
     def proxy_for(self, url: str) -> Proxy | None:
-        """The proxy before ``url``, for protocols that begin as HTTP and then go on alone."""
+        """Returns the proxy for ``url``, for protocols that begin as HTTP, such as WebSocket."""
         return choose_proxy(parse_url(url).origin, setting=self._proxy, environ=self._environ)
 
     async def tls_context(self) -> ssl.SSLContext:
-        """The certificates of this client, for the same use."""
+        """Returns the TLS context of this client, for the same use."""
         return await self._tls.get()
 
     async def close(self) -> None:
@@ -166,7 +160,7 @@ class HttpClient:
     ) -> None:
         await self.close()
 
-    async def _ask(self, request: HttpRequest) -> tuple[Route, Exchange, ResponseHead]:
+    async def _ask(self, request: HttpRequest) -> tuple[Route, HttpExchange, ResponseHead]:
         url = parse_url(request.url)
         proxy = choose_proxy(url.origin, setting=self._proxy, environ=self._environ)
         route = Route(origin=url.origin, proxy=proxy)
@@ -176,21 +170,21 @@ class HttpClient:
         bodiless = request.method == "HEAD"
         pool = self._current_pool()
         if (kept := pool.take(route)) is not None:
-            exchange = Exchange(kept, timeouts, bodiless=bodiless)
+            exchange = HttpExchange(kept, timeouts, bodiless=bodiless)
             try:
                 return route, exchange, await exchange.send(lines, request.body)
             except ConnectionLost:
                 if exchange.answered:
                     raise
-                # The server hung up while the connection rested: ask again on a new one.
+                # The server closed the idle connection: send the request again on a new one.
         connection = await connect(
             route, tls=self._tls, registry=pool.open, seconds=timeouts.limit("connect")
         )
-        exchange = Exchange(connection, timeouts, bodiless=bodiless)
+        exchange = HttpExchange(connection, timeouts, bodiless=bodiless)
         return route, exchange, await exchange.send(lines, request.body)
 
     def _current_pool(self) -> Pool:
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:  # what an earlier loop had opened ended with it
+        if self._loop is not loop:  # connections of an earlier loop ended with it
             self._loop, self._pool = loop, Pool()
         return self._pool

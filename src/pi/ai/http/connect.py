@@ -1,4 +1,4 @@
-"""Opening a connection: TCP, the tunnel of a proxy, TLS."""
+"""Opens connections: TCP, proxy tunnel, TLS."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ from pi.ai.http.errors import (
     os_reason,
 )
 from pi.ai.http.request import HeaderPairs, encode_lines
-from pi.ai.http.response import Exchange
+from pi.ai.http.response import HttpExchange
 from pi.ai.http.tls import TlsContext, tls_failure
 from pi.ai.http.urls import Origin, basic_authorization, parse_url
 from pi.base.records import Record
 
-# A TCP connection to a name with several addresses: the next is tried while the last is slow.
+# Connects to a name with several addresses, trying the next while the last is slow.
 #
-# This is RFC 8305 ("happy eyeballs"). asyncio has its own, which loses the socket of an attempt
-# that succeeds in the moment it is cancelled (seen with Python 3.11), and we promise to lose
-# none.
+# This is RFC 8305 ("happy eyeballs"). asyncio has its own, which leaks the socket of an attempt
+# that succeeds at the moment it is cancelled (seen with Python 3.11).
 
 
 _DELAY = 0.25
 
 Address = tuple[Any, ...]
-"""Family, type, protocol, canonical name and socket address, as ``getaddrinfo`` gives them."""
+"""Family, type, protocol, canonical name and socket address, as ``getaddrinfo`` returns them."""
 Attempt = asyncio.Task[socket.socket]
 
 
-async def dial(host: str, port: int) -> socket.socket:
-    """A connected socket; ``OSError`` or ``UnicodeError`` when no address of ``host`` answers."""
+async def open_socket(host: str, port: int) -> socket.socket:
+    """Returns a connected socket; raises ``OSError`` or ``UnicodeError`` if no address works."""
     addresses = _interleaved(await _resolve(host, port))
     attempts: list[Attempt] = []
     winner: Attempt | None = None
@@ -54,7 +53,7 @@ async def dial(host: str, port: int) -> socket.socket:
 
 
 async def _race(addresses: list[Address], attempts: list[Attempt]) -> Attempt:
-    """The first attempt that succeeds, or the last one when all have failed."""
+    """Returns the first attempt that succeeds, or the last one if all have failed."""
     running: set[Attempt] = set()
     while addresses or running:
         if addresses:
@@ -84,7 +83,7 @@ async def _connect_socket(address: Address) -> socket.socket:
 
 
 def _give_up(attempt: Attempt) -> None:
-    """Close the socket of an attempt; one that is under way does so when it is cancelled."""
+    """Close the socket of an attempt; a running one does so when it is cancelled."""
     if not attempt.cancel() and attempt.exception() is None:
         attempt.result().close()
 
@@ -102,13 +101,10 @@ async def _resolve(host: str, port: int) -> list[Address]:
 
 
 def _interleaved(addresses: list[Address]) -> list[Address]:
-    """The addresses with their families in turn, the preferred family first."""
+    """Returns the addresses with alternating families, the preferred family first."""
     families = dict.fromkeys(address[0] for address in addresses)
     columns = ([a for a in addresses if a[0] == family] for family in families)
     return [address for address in chain.from_iterable(zip_longest(*columns)) if address]
-
-
-# Which proxy stands between us and a server, and how it is asked for a tunnel. Pure.
 
 
 class Proxy(Record):
@@ -119,7 +115,7 @@ class Proxy(Record):
 
     @property
     def headers(self) -> HeaderPairs:
-        """What the proxy wants to see in each request that it is to answer itself."""
+        """Headers for requests that the proxy itself answers."""
         if not self.authorization:
             return ()
         return (("Proxy-Authorization", self.authorization),)
@@ -128,10 +124,10 @@ class Proxy(Record):
 def choose_proxy(
     origin: Origin, *, setting: str | None, environ: Mapping[str, str]
 ) -> Proxy | None:
-    """The proxy for ``origin``, or None to connect directly.
+    """Returns the proxy for ``origin``, or None to connect directly.
 
-    ``setting`` comes before the environment; an empty one means no proxy at all. NO_PROXY is
-    obeyed in both cases.
+    ``setting`` takes precedence over the environment; an empty one means no proxy. NO_PROXY applies
+    in both cases.
     """
     text = _from_environment(origin.scheme, environ) if setting is None else setting.strip()
     if not text or _is_excepted(origin, _variable("NO_PROXY", environ)):
@@ -140,7 +136,7 @@ def choose_proxy(
 
 
 def encode_connect(origin: Origin, proxy: Proxy) -> bytes:
-    """The request for a tunnel to ``origin``."""
+    """Returns the CONNECT request for a tunnel to ``origin``."""
     fields = [("Host", origin.netloc), *proxy.headers]
     return encode_lines("CONNECT", origin.netloc, fields)
 
@@ -166,11 +162,11 @@ def _parse_proxy(text: str) -> Proxy:
         )
     try:
         url = parse_url(text if separator else f"http://{text}")
-    except InvalidRequest as problem:
+    except InvalidRequest as error:
         raise ProxyFailed(
-            f"The proxy setting is not usable: {problem.message}",
+            f"The proxy setting is not usable: {error.message}",
             hint="Check the httpProxy setting and the *_PROXY variables.",
-        ) from problem
+        ) from error
     authorization = basic_authorization(url.userinfo) if url.userinfo else ""
     return Proxy(origin=url.origin, authorization=authorization)
 
@@ -192,7 +188,7 @@ def _matches(origin: Origin, rule: str) -> bool:
 
 
 def _rule_parts(rule: str) -> tuple[str, str]:
-    """Host and port of a NO_PROXY entry; a bare IPv6 address has colons and no port."""
+    """Returns host and port of a NO_PROXY entry; a bare IPv6 address has colons and no port."""
     if rule.startswith("["):
         address, _, port = rule[1:].partition("]")
         return address, port.removeprefix(":")
@@ -203,7 +199,7 @@ def _rule_parts(rule: str) -> tuple[str, str]:
 
 
 def _is_in_network(host: str, rule: str) -> bool:
-    from ipaddress import ip_address, ip_network  # 2 ms, and few people write networks here
+    from ipaddress import ip_address, ip_network  # lazy: 2 ms, and few users write networks here
 
     try:
         return ip_address(host) in ip_network(rule, strict=False)
@@ -212,28 +208,28 @@ def _is_in_network(host: str, rule: str) -> bool:
 
 
 class Route(Record):
-    """How a server is reached; connections of the same route may stand in for each other."""
+    """How a server is reached; connections of the same route are interchangeable."""
 
     origin: Origin
     proxy: Proxy | None = None
 
     @property
     def fetching_proxy(self) -> Proxy | None:
-        """The proxy that makes plain requests for us; for https it only gives a tunnel."""
+        """The proxy that fetches plain requests for us; for https it only opens a tunnel."""
         return self.proxy if self.origin.scheme == "http" else None
 
 
 async def connect(
     route: Route, *, tls: TlsContext, registry: set[Connection], seconds: float | None
 ) -> Connection:
-    """An open connection that can carry a request to ``route.origin``, within ``seconds``."""
+    """Returns an open connection to ``route.origin`` within ``seconds``."""
     try:
         async with asyncio.timeout(seconds):
             return await _connect(route, tls, registry)
-    except TimeoutError as problem:
+    except TimeoutError as error:
         raise TimedOut(
             f"Connecting to {_name(route)} took longer than {seconds:g} s.", kind="connect"
-        ) from problem
+        ) from error
 
 
 async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> Connection:
@@ -244,7 +240,7 @@ async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> 
             await _secure(connection, nearest, tls)
         if route.proxy and not route.fetching_proxy:
             await _tunnel(connection, route.origin, route.proxy)
-            connection.peer = _name(route)  # whose certificate comes next
+            connection.peer = _name(route)  # the next certificate is the server's
             await _secure(connection, route.origin, tls)
         connection.peer = _name(route)
     except BaseException:
@@ -256,14 +252,14 @@ async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> 
 async def _open(origin: Origin, role: str, registry: set[Connection]) -> Connection:
     peer = role + origin.netloc
     try:
-        dialled = await dial(origin.host, origin.port)
+        dialled = await open_socket(origin.host, origin.port)
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: Connection(peer, registry), sock=dialled
         )
-    except OSError as problem:
-        raise ConnectFailed(f"Cannot connect to {peer}: {os_reason(problem)}.") from problem
-    except UnicodeError as problem:  # a label of the name is empty or too long
-        raise ConnectFailed(f"Cannot connect to {peer}: it is not a host name.") from problem
+    except OSError as error:
+        raise ConnectFailed(f"Cannot connect to {peer}: {os_reason(error)}.") from error
+    except UnicodeError as error:  # a label of the name is empty or too long
+        raise ConnectFailed(f"Cannot connect to {peer}: it is not a host name.") from error
     return connection
 
 
@@ -271,32 +267,32 @@ async def _secure(connection: Connection, origin: Origin, tls: TlsContext) -> No
     context = await tls.get()
     try:
         await connection.secure(context, origin.host)
-    except ssl.SSLError as problem:
-        raise tls_failure(connection.peer, problem) from problem
-    except OSError as problem:
+    except ssl.SSLError as error:
+        raise tls_failure(connection.peer, error) from error
+    except OSError as error:
         raise ConnectFailed(
-            f"{connection.peer} ended the TLS handshake: {os_reason(problem)}."
-        ) from problem
+            f"{connection.peer} ended the TLS handshake: {os_reason(error)}."
+        ) from error
 
 
 async def _tunnel(connection: Connection, origin: Origin, proxy: Proxy) -> None:
-    exchange = Exchange(connection, NO_TIMEOUTS, bodiless=True)
+    exchange = HttpExchange(connection, NO_TIMEOUTS, bodiless=True)
     answer = await exchange.send(encode_connect(origin, proxy))
     if not 200 <= answer.status < 300:
         raise proxy_refusal(proxy, origin, answer.status)
 
 
 def proxy_refusal(proxy: Proxy, origin: Origin, status: int) -> HttpError:
-    """The error for a proxy that answers ``status`` in place of ``origin``."""
-    who, whom = f"The proxy {proxy.origin.netloc}", origin.netloc
+    """Returns the error for a proxy that answers ``status`` instead of ``origin``."""
+    name, target = f"The proxy {proxy.origin.netloc}", origin.netloc
     if status == 407:
         return ProxyFailed(
-            f"{who} wants a user name and a password to connect to {whom}.",
+            f"{name} requires a user name and a password to connect to {target}.",
             hint="Put those that it accepts into the proxy URL: http://user:password@host:port.",
         )
     if status >= 500:
-        return ConnectFailed(f"{who} cannot reach {whom} (status {status}).")
-    return ProxyFailed(f"{who} refuses to connect to {whom} (status {status}).")
+        return ConnectFailed(f"{name} cannot reach {target} (status {status}).")
+    return ProxyFailed(f"{name} refuses to connect to {target} (status {status}).")
 
 
 def _name(route: Route) -> str:

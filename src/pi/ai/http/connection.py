@@ -1,7 +1,7 @@
 """One socket to one server: an asyncio protocol that carries one exchange at a time.
 
-Whoever waits (for the head, for body bytes, for room to write) waits on one future, and whatever
-happens on the socket wakes it. Pieces of a body gather until they are taken, so that a slow
+A waiting task (for the head, for body bytes, for room to write) waits on one future, which every
+event on the socket wakes. Pieces of a body are collected until they are taken, so that a slow
 reader gets few large reads and a fast one gets each packet at once.
 """
 
@@ -29,15 +29,15 @@ from pi.ai.http.tls import tls_failure
 KEEP_ALIVE_SECONDS = 90.0
 LINGER_SECONDS = 0.5
 LINGER_BYTES = 16 * 1024
-"""What may still arrive after the reader has seen enough, so that the connection can be kept."""
+"""Bytes that may still arrive after the reader has finished, so that the connection is kept."""
 HIGH_WATER = 256 * 1024
-"""Unread bytes above which the server is held back."""
+"""Unread bytes above which reading is paused."""
 _FOREVER = 10.0 * 365 * 24 * 3600
 _PROBES = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
 
 
 class Connection(asyncio.Protocol):
-    """A socket from its opening to its end; ``peer`` is what error messages call the other side.
+    """A socket from its opening to its end; ``peer`` is the name of the server in error messages.
 
     It is in ``registry`` while its socket is open.
     """
@@ -46,13 +46,13 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.peer = peer
         self.write_blocked = False
-        """Whether the transport has enough to send for now."""
+        """Whether the transport's write buffer is full."""
         self.ended = False
-        """Whether no exchange can begin any more."""
+        """Whether no further exchange can begin."""
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self._registry = registry
         self._transport: asyncio.Transport
-        self._last_words: Exception | None = None
+        self._error: Exception | None = None
         self._failure: HttpError | None = None
         self._parser: ResponseParser | None = None
         self._unread = 0
@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
     # An exchange
 
     def begin(self, parser: ResponseParser) -> None:
-        """Give what arrives from now on to ``parser``."""
+        """Pass data that arrives from now on to ``parser``."""
         self._set_timer(None)
         self._parser = parser
         self._unread = 0
@@ -72,12 +72,12 @@ class Connection(asyncio.Protocol):
             self._failure = self._loss(parser)
 
     def write(self, data: bytes | memoryview) -> None:
-        """Send ``data``; look at ``write_blocked`` before sending more."""
+        """Send ``data``; check ``write_blocked`` before sending more."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
     async def wait(self, kind: TimeoutKind, seconds: float | None) -> None:
-        """Wait at most ``seconds`` for something to happen; raise what ended the connection."""
+        """Wait at most ``seconds`` for an event; raises the error that ended the connection."""
         if self._failure is not None:
             raise self._failure
         waiter = self._waiter = self._loop.create_future()
@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
                 timer.cancel()
 
     def take(self, parser: ResponseParser) -> bytes:
-        """All body bytes that have arrived."""
+        """Returns all body bytes that have arrived."""
         pieces = parser.body
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
         return data
 
     def rest(self) -> None:
-        """End the exchange: be ``ready`` for another, perhaps after the little that is to come."""
+        """End the exchange; the connection becomes ``ready`` once the rest has arrived."""
         parser = self._parser
         if self.ended or parser is None:
             self.abort()
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
     # The socket
 
     async def secure(self, context: ssl.SSLContext, host: str) -> None:
-        """Go on over TLS with ``host``; ``ssl.SSLError`` or ``OSError`` when it does not work."""
+        """Start TLS with ``host``; raises ``ssl.SSLError`` or ``OSError`` if it fails."""
         plain = self._transport
         try:
             if self.ended:  # the handshake would wait for ever
@@ -132,22 +132,22 @@ class Connection(asyncio.Protocol):
                 raise ConnectionResetError(errno.ECONNRESET, "closed during the handshake")
         except BaseException:
             plain.abort()
-            self.connection_lost(None)  # asyncio does not tell us during a handshake
+            self.connection_lost(None)  # asyncio does not report it during a handshake
             raise
         self._transport = secured
 
     def abort(self) -> None:
-        """Close the socket at once, whatever is under way."""
+        """Close the socket at once."""
         self.ended = True
         self._transport.abort()
 
-    # What asyncio tells us
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """asyncio: the socket is open."""
         self._transport = cast(asyncio.Transport, transport)
         self._registry.add(self)
-        # A model may think for minutes; probes keep the routers between us from forgetting.
+        # A model may think for minutes; probes keep routers from dropping the connection.
         connected = transport.get_extra_info("socket")
         with contextlib.suppress(OSError):
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -159,12 +159,12 @@ class Connection(asyncio.Protocol):
         """asyncio: bytes arrived."""
         parser = self._parser
         if parser is None:
-            self.abort()  # nobody asked: an idle server says only good-bye
+            self.abort()  # data without a request: an idle server only says that it closes
             return
         try:
             parser.feed(data)
-        except Malformed as problem:
-            self._failure = BadResponse(f"The response of {self.peer} is malformed: {problem}.")
+        except Malformed as error:
+            self._failure = BadResponse(f"The response of {self.peer} is malformed: {error}.")
             self.abort()
         self._unread += len(data)
         if self._lingering:
@@ -194,23 +194,23 @@ class Connection(asyncio.Protocol):
         self.write_blocked = False
         self._wake()
 
-    # Inside
+    # Internals
 
-    def _end(self, problem: Exception | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         self.ended = True
-        self._last_words = self._last_words or problem
+        self._error = self._error or error
         self._set_timer(None)
         parser = self._parser
         if parser is not None and self._failure is None:
-            whole = parser.complete or (problem is None and parser.end())
+            whole = parser.complete or (error is None and parser.end())
             self._failure = None if whole else self._loss(parser)
         self._wake()
 
     def _loss(self, parser: ResponseParser) -> HttpError:
-        problem = self._last_words
-        if isinstance(problem, ssl.SSLError):
-            return tls_failure(self.peer, problem)
-        how = os_reason(problem) if isinstance(problem, OSError) else "it closed the connection"
+        error = self._error
+        if isinstance(error, ssl.SSLError):
+            return tls_failure(self.peer, error)
+        how = os_reason(error) if isinstance(error, OSError) else "it closed the connection"
         if parser.head is not None:
             return BodyTruncated(f"The response of {self.peer} stopped early: {how}.")
         return ConnectionLost(f"{self.peer} did not answer: {how}.")

@@ -1,18 +1,18 @@
-"""Compressed bodies back to plain bytes, however they were split on the way. Pure."""
+"""Decompresses bodies that arrive in chunks. Pure."""
 
 from __future__ import annotations
 
 import zlib
 
 _STEP = 1 << 20
-_GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15  # window sizes, by which zlib knows the format
+_GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15  # window sizes, by which zlib selects the format
 
 
 class Inflater:
-    """Undoes gzip or deflate in bounded steps, so that a small body cannot fill the memory.
+    """Decompresses gzip or deflate in bounded steps, so that a small body cannot fill the memory.
 
-    ``feed`` what arrived, ``take`` until it gives nothing, ask ``finished`` at the end. Broken
-    data raises ``ValueError``.
+    Call ``feed`` with input, ``take`` until it returns nothing, and check ``finished`` at the end.
+    Raises ``ValueError`` for invalid data.
     """
 
     def __init__(self, window: int | None) -> None:
@@ -26,17 +26,17 @@ class Inflater:
         self._input += data
 
     def take(self) -> bytes:
-        """The next plain bytes, none when more input is needed."""
+        """Returns the next plain bytes, none if more input is needed."""
         while self._input or self._more_inside:
             decoder = self._decoder
-            if decoder is None or decoder.eof:  # a gzip body may be several members end to end
+            if decoder is None or decoder.eof:  # a gzip body may consist of several members
                 if (decoder := self._new_decoder()) is None:
                     return b""
                 self._decoder = decoder
             try:
                 plain = decoder.decompress(self._input, _STEP)
-            except zlib.error as problem:
-                raise ValueError(str(problem)) from problem
+            except zlib.error as error:
+                raise ValueError(str(error)) from error
             self._input = decoder.unconsumed_tail or decoder.unused_data
             self._more_inside = len(plain) == _STEP and not decoder.eof
             if plain:
@@ -57,7 +57,7 @@ class Inflater:
 
 
 def inflater_for(coding: str) -> Inflater:
-    """What undoes a content coding; ``ValueError`` for one that we never ask for."""
+    """Returns the decoder of a content coding; raises ``ValueError`` for an unsupported one."""
     match coding:
         case "gzip" | "x-gzip":
             return Inflater(_GZIP)
@@ -68,6 +68,7 @@ def inflater_for(coding: str) -> Inflater:
 
 
 def _deflate_window(start: bytes) -> int:
-    """Tell zlib data from the raw deflate data that some servers send under the same name."""
+    """Distinguishes zlib data from the raw deflate data that some servers send under the
+    same name."""
     is_zlib = start[0] & 0x0F == 8 and int.from_bytes(start[:2], "big") % 31 == 0
     return _ZLIB if is_zlib else _RAW_DEFLATE

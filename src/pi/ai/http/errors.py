@@ -1,17 +1,17 @@
-"""Why an HTTP exchange failed.
+"""HTTP errors and timeouts.
 
 HttpError
 ├── InvalidRequest      the URL or a header cannot be sent: a bug or a wrong setting of ours
 ├── ConnectFailed       no connection to the host: name, network, refused
 ├── TlsFailed           a certificate or the TLS versions do not fit
-├── ProxyFailed         the proxy setting or the proxy itself says no
+├── ProxyFailed         the proxy setting is invalid, or the proxy refuses
 ├── TimedOut            ``kind`` says which of the three timeouts ran out
-├── ConnectionLost      closed or reset before the answer began
-│   └── BodyTruncated   closed or reset in the middle of the answer
-└── BadResponse         the answer is not HTTP/1.1, or breaks a limit
+├── ConnectionLost      closed or reset before the response began
+│   └── BodyTruncated   closed or reset in the middle of the response
+└── BadResponse         the response is not HTTP/1.1, or breaks a limit
     └── BodyTooLarge    its body exceeds the caller's limit
 
-``retryable`` says whether the same request may go well a moment later. Messages are one line and
+``retryable`` says whether a retry may succeed. Messages are one line and
 name the host, never the URL: a URL may hold a key.
 """
 
@@ -23,40 +23,37 @@ from typing import Literal
 from pi.base.errors import PiError
 from pi.base.records import Record
 
-# How long to wait for a server, and for what.
-
-
 TimeoutKind = Literal["connect", "first_byte", "idle"]
 
 
 class Timeouts(Record):
-    """Three waits in seconds, each off when it is None or 0."""
+    """Three timeouts in seconds, each off if it is None or 0."""
 
     connect: float | None = 30.0
-    """Until the connection can carry a request: name, TCP, proxy and TLS together."""
+    """Until the connection is ready for a request: name, TCP, proxy and TLS together."""
     first_byte: float | None = 300.0
     """From the end of the request to the first byte of the response."""
     idle: float | None = 300.0
     """Between two reads of a response, or two writes of a request."""
 
     def limit(self, kind: TimeoutKind) -> float | None:
-        """Seconds allowed for ``kind``, None when it may take for ever."""
+        """Returns the seconds allowed for ``kind``, None if unlimited."""
         seconds: float | None = getattr(self, kind)
         return seconds if seconds and seconds > 0 else None
 
 
 NO_TIMEOUTS = Timeouts(connect=None, first_byte=None, idle=None)
-"""Wait for ever: for exchanges that stand under a deadline already."""
+"""No limits: for exchanges that already have a deadline."""
 
 
 class HttpError(PiError):
-    """An exchange with a server did not come to a whole response."""
+    """An HTTP exchange failed."""
 
     retryable = False
 
 
 class InvalidRequest(HttpError):
-    """The request cannot be put on the wire as it is."""
+    """The request cannot be sent as it is."""
 
 
 class ConnectFailed(HttpError):
@@ -66,15 +63,15 @@ class ConnectFailed(HttpError):
 
 
 class TlsFailed(HttpError):
-    """The two sides do not trust or do not understand each other."""
+    """The certificates or TLS versions do not match."""
 
 
 class ProxyFailed(HttpError):
-    """The proxy cannot be used, or refuses to serve us."""
+    """The proxy cannot be used, or refuses the request."""
 
 
 class TimedOut(HttpError):
-    """Nothing happened for as long as the timeout called ``kind`` allows."""
+    """Nothing happened for as long as the timeout ``kind`` allows."""
 
     retryable = True
 
@@ -84,7 +81,7 @@ class TimedOut(HttpError):
 
 
 class ConnectionLost(HttpError):
-    """The connection ended before the response was whole."""
+    """The connection ended before the response was complete."""
 
     retryable = True
 
@@ -94,16 +91,16 @@ class BodyTruncated(ConnectionLost):
 
 
 class BadResponse(HttpError):
-    """What arrived is not a response that we accept."""
+    """The data received is not an acceptable response."""
 
 
 class BodyTooLarge(BadResponse):
     """The decoded body is larger than the caller accepts."""
 
 
-def os_reason(problem: OSError) -> str:
-    """The operating system's words for ``problem``, in one line."""
-    if problem.errno is not None and problem.errno > 0:
-        return os.strerror(problem.errno)
-    words = problem.strerror or str(problem) or type(problem).__name__
+def os_reason(error: OSError) -> str:
+    """Returns the operating system's description of ``error``, in one line."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    words = error.strerror or str(error) or type(error).__name__
     return " ".join(words.split())

@@ -1,4 +1,4 @@
-"""A request, and the bytes of its head. Pure."""
+"""HTTP requests: encoded heads, header fields, and the User-Agent. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class HttpRequest(Record):
-    """What to ask a server; Host, Content-Length and, if not given, Accept-Encoding are added."""
+    """A request; Host, Content-Length and, if not given, Accept-Encoding are added."""
 
     url: str
     method: str = "GET"
     headers: HeaderPairs = ()
     body: bytes = b""
     timeouts: Timeouts | None = None
-    """Instead of the client's, for this exchange."""
+    """Overrides the client's for this exchange."""
     redirects: int = 0
     """How many redirects to follow, GET and HEAD only."""
 
@@ -34,9 +34,9 @@ class HttpRequest(Record):
 def encode_head(
     request: HttpRequest, url: Url, *, proxy_headers: HeaderPairs | None = None
 ) -> bytes:
-    """The request line and header fields, refusing whatever could smuggle in another line.
+    """Returns the request line and header fields; refuses line breaks in any part.
 
-    ``proxy_headers`` is given when a proxy is to fetch the URL for us.
+    ``proxy_headers`` is set if a proxy fetches the URL.
     """
     target = url.target
     if proxy_headers is not None:
@@ -57,7 +57,7 @@ def encode_head(
 
 
 def encode_lines(method: str, target: str, fields: list[tuple[str, str]]) -> bytes:
-    """A request head made of checked parts."""
+    """Returns a request head made of checked parts."""
     if not re.fullmatch(_TOKEN, method):
         raise InvalidRequest(f"{method!r} is not a request method.")
     lines = [f"{method} {target} HTTP/1.1"]
@@ -72,7 +72,7 @@ def encode_lines(method: str, target: str, fields: list[tuple[str, str]]) -> byt
 
 
 def _is_our_length(pair: tuple[str, str], request: HttpRequest) -> bool:
-    """Whether ``pair`` says what we say ourselves; other framing is a way to smuggle requests."""
+    """Whether ``pair`` repeats our own length; other framing allows request smuggling."""
     name, value = pair[0].lower(), pair[1]
     if name == "transfer-encoding" or (
         name == "content-length" and value != str(len(request.body))
@@ -81,11 +81,8 @@ def _is_our_length(pair: tuple[str, str], request: HttpRequest) -> bool:
     return name == "content-length"
 
 
-# Header fields of a response, found by name without regard to case.
-
-
 class Headers:
-    """Pairs of lower-case name and value, in the order they arrived."""
+    """Header fields of a response: lower-case name and value, in the order of arrival."""
 
     __slots__ = ("_pairs",)
 
@@ -93,13 +90,13 @@ class Headers:
         self._pairs = tuple((name.lower(), value) for name, value in pairs)
 
     def get(self, name: str, default: str = "") -> str:
-        """The value of ``name``; several fields of that name are joined with a comma."""
+        """Returns the value of ``name``; several fields of that name are joined with a comma."""
         return ", ".join(self.get_all(name)) or default
 
     def get_all(self, name: str) -> tuple[str, ...]:
-        """Every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
-        wanted = name.lower()
-        return tuple(value for key, value in self._pairs if key == wanted)
+        """Returns every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
+        key_name = name.lower()
+        return tuple(value for key, value in self._pairs if key == key_name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and any(key == name.lower() for key, _ in self._pairs)
@@ -120,7 +117,7 @@ class Headers:
         return f"Headers({list(self._pairs)!r})"
 
 
-# How pi names itself to servers: ``pi (linux 6.18.44; x64)``.
+# The User-Agent: ``pi (linux 6.18.44; x64)``.
 
 
 ARCHITECTURES = {
@@ -135,13 +132,13 @@ ARCHITECTURES = {
     "armv7l": "arm",
     "ppc64le": "ppc64",
 }
-"""Node's names for machines: servers know pi by them."""
+"""Node's names for architectures, which servers expect from pi."""
 
 
 @cache
 def user_agent() -> str:
     """The ``User-Agent`` header of every request."""
-    import platform  # not at the top: it is slow to load, and only a request needs it
+    import platform  # lazy: slow to load, and only a request needs it
 
     # Windows keeps in its version what others call a release: 10.0.19045 beside a bare 10.
     release = platform.version() if sys.platform == "win32" else platform.release()
@@ -149,7 +146,7 @@ def user_agent() -> str:
 
 
 def describe(system: str, release: str, machine: str) -> str:
-    """The header for a machine that describes itself so; what is not plain ASCII is left out."""
+    """Returns the header for these values of ``platform``; non-ASCII parts are left out."""
     name = machine.lower()
     text = f"pi ({system} {release}; {ARCHITECTURES.get(name, name)})"
     return "".join(character for character in text if " " <= character <= "~")

@@ -1,4 +1,4 @@
-"""What a server answered: as a stream, or whole."""
+"""HTTP exchanges and responses: as a stream, or whole."""
 
 from __future__ import annotations
 
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
     from pi.ai.http.content_coding import Inflater
 
 
-# One request and its response on a connection.
-
-
 _WRITE_SLICE = 128 * 1024
 
 
-class Exchange:
-    """Sends a request, then gives the bytes of the body as they arrive.
+class HttpExchange:
+    """Sends a request, then returns the bytes of the body as they arrive.
 
     ``bodiless`` says that the response has no body whatever its headers say (HEAD, CONNECT).
     """
@@ -47,7 +44,7 @@ class Exchange:
 
     @property
     def peer(self) -> str:
-        """What error messages call the server."""
+        """The name of the server in error messages."""
         return self.connection.peer
 
     @property
@@ -56,7 +53,7 @@ class Exchange:
         return self._parser.started
 
     async def send(self, head: bytes, body: bytes = b"") -> ResponseHead:
-        """Send a request and wait for the head of its response; on failure the socket is closed."""
+        """Send a request and wait for the head of its response; a failure closes the socket."""
         parser = self._parser
         self.connection.begin(parser)
         try:
@@ -69,11 +66,11 @@ class Exchange:
         return answer
 
     def allow_silence(self, seconds: float | None) -> None:
-        """Wait only so long for further bytes of the body; ``None`` is as long as usual."""
+        """Set the timeout for further bytes of the body; ``None`` restores the default."""
         self._silence = seconds
 
     async def read(self) -> bytes:
-        """The next bytes of the body, as many as there are; none at its end."""
+        """Returns all available bytes of the body; none at its end."""
         parser = self._parser
         if self._finished:
             raise ConnectionLost(f"The response of {self.peer} was left before it was read.")
@@ -84,7 +81,7 @@ class Exchange:
         return self.connection.take(parser)
 
     def finish(self) -> bool:
-        """Leave the response, read to its end or not; whether the connection may be kept."""
+        """End the exchange, read to its end or not; returns whether the connection may be kept."""
         self._finished = True
         if self._uploaded:
             self.connection.rest()
@@ -103,7 +100,7 @@ class Exchange:
             connection.write(piece)
             while connection.write_blocked:
                 if parser.head is not None:
-                    return  # answered early (401, 413): the rest is not wanted
+                    return  # the server answered early (401, 413): the rest is not needed
                 await self._wait("idle")
         self._uploaded = True
 
@@ -119,7 +116,7 @@ def _slices(head: bytes, body: bytes) -> Iterator[bytes | memoryview]:
 
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""Decoded bytes of a body that is read whole, where the caller sets no lower limit."""
+"""Default limit of a body that is read whole, decoded."""
 
 
 class HttpResponse(Record):
@@ -131,21 +128,21 @@ class HttpResponse(Record):
 
     @property
     def text(self) -> str:
-        """The body as UTF-8, with replacement characters where it is not."""
+        """The body as UTF-8, with replacement characters for invalid bytes."""
         return self.body.decode(errors="replace")
 
     def json(self) -> Any:
-        """The body as JSON; ``BadResponse`` when it is something else."""
+        """Returns the body as JSON; raises ``BadResponse`` if it is not."""
         try:
             return msgspec.json.decode(self.body)
-        except UNREADABLE as problem:
-            raise BadResponse(f"The response (status {self.status}) is not JSON.") from problem
+        except UNREADABLE as error:
+            raise BadResponse(f"The response (status {self.status}) is not JSON.") from error
 
 
 class ResponseStream:
-    """A response whose body is still on its way."""
+    """A response whose body is still arriving."""
 
-    def __init__(self, head: ResponseHead, exchange: Exchange) -> None:
+    def __init__(self, head: ResponseHead, exchange: HttpExchange) -> None:
         self.status = head.status
         self.headers = head.headers
         self._exchange = exchange
@@ -153,11 +150,11 @@ class ResponseStream:
         self._inflater: Inflater | None = None
 
     def allow_silence(self, seconds: float | None) -> None:
-        """From now on, raise ``TimedOut`` after such a silence; ``None`` is as long as usual."""
+        """Set the timeout for further bytes; ``None`` restores the default."""
         self._exchange.allow_silence(seconds)
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives, decompressed; every item is all there is at that moment."""
+        """Yields the body as it arrives, decompressed; every item is all that is available."""
         return self
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -173,14 +170,14 @@ class ResponseStream:
         return data
 
     async def read(self, *, limit: int = MAX_BODY_BYTES) -> bytes:
-        """The rest of the body; ``BodyTooLarge`` when it is larger than ``limit``."""
+        """Returns the rest of the body; raises ``BodyTooLarge`` if it exceeds ``limit``."""
         body = await self.read_prefix(limit + 1)
         if len(body) > limit:
             raise BodyTooLarge(f"The body from {self._exchange.peer} is larger than {limit} bytes.")
         return body
 
     async def read_prefix(self, limit: int) -> bytes:
-        """The rest of the body, but not more than ``limit`` bytes of it."""
+        """Returns the rest of the body, truncated to ``limit`` bytes."""
         pieces, room = [], limit
         async for chunk in self:
             pieces.append(chunk[:room])
@@ -203,10 +200,10 @@ class ResponseStream:
                     return self._end_inflated()
                 self._inflater = self._inflater or inflater_for(self._coding)
                 self._inflater.feed(data)
-        except ValueError as problem:
+        except ValueError as error:
             raise BadResponse(
-                f"The body from {self._exchange.peer} is damaged: {problem}."
-            ) from problem
+                f"The body from {self._exchange.peer} is damaged: {error}."
+            ) from error
 
     def _end_inflated(self) -> bytes:
         if self._inflater is not None and not self._inflater.finished:

@@ -1,4 +1,4 @@
-"""Bytes of one response to status, headers and body. Pure: the socket is elsewhere."""
+"""Parses one response into status, headers and body. Pure: it does not use the socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_HEADER_FIELDS = 256
 
 
 class Malformed(Exception):
-    """What was fed is not a response that we accept; the text says why."""
+    """The data is not an acceptable response; the text says why."""
 
 
 class ResponseHead(Record):
@@ -28,10 +28,10 @@ class ResponseHead(Record):
 
 
 class ResponseParser:
-    """Reads one response; feed it what arrives, then look at ``head``, ``body``, ``complete``.
+    """Parses one response; feed it data, then read ``head``, ``body``, ``complete``.
 
-    Informational responses (1xx) and trailers are read over. ``bodiless`` is for the answers to
-    HEAD and CONNECT, whose headers may promise a body that never comes.
+    Informational responses (1xx) and trailers are skipped. ``bodiless`` is for responses to HEAD
+    and CONNECT, whose headers may announce a body that never comes.
     """
 
     def __init__(self, *, bodiless: bool = False) -> None:
@@ -42,12 +42,12 @@ class ResponseParser:
         self.started = False
         """Whether any byte arrived."""
         self.keep_alive = False
-        """Whether the connection is clean for another exchange once this one is complete."""
+        """Whether the connection can be reused once this exchange is complete."""
         self._bodiless = bodiless
         self._ends_with_connection = False
         self._fields: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0
-        # llhttp hands the pieces of a body straight to the list: no Python frame per chunk.
+        # llhttp appends the pieces of a body to the list directly: no Python frame per chunk.
         self.on_body = self.body.append
         self._parser = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
@@ -55,10 +55,11 @@ class ResponseParser:
         )
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes; raise ``Malformed`` when they cannot belong to a response."""
+        """Parse the next bytes; raises ``Malformed`` if they are not part of a response."""
         self.started = True
         if self.complete:
-            self.keep_alive = False  # more than was promised: where the next answer begins is open
+            # more than announced: the start of the next response is unknown
+            self.keep_alive = False
             return
         if self.head is None:
             self._head_bytes += len(data)
@@ -66,8 +67,8 @@ class ResponseParser:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             raise Malformed("it switches to a protocol that was not asked for") from None
-        except HttpParserError as problem:
-            self._refuse(problem)
+        except HttpParserError as error:
+            self._refuse(error)
         if self.head is None and self._head_bytes > MAX_HEAD_BYTES:
             raise Malformed(f"its headers are larger than {MAX_HEAD_BYTES} bytes")
         if self._bodiless and self.body:
@@ -75,23 +76,23 @@ class ResponseParser:
             self.keep_alive = False
 
     def end(self) -> bool:
-        """Take the end of the connection; whether the response is complete with it."""
+        """Handle the end of the connection; returns whether the response is complete."""
         if self.head is not None and self._ends_with_connection:
             self.complete = True
         return self.complete
 
     def on_message_begin(self) -> None:
-        """llhttp: a response begins, which must not happen after the one we wait for."""
+        """llhttp: a response begins, which must not happen after the expected one."""
         if self.complete:
             raise Malformed("it is followed by another response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """llhttp: one header field, or one trailer field, which nobody wants."""
+        """llhttp: one header field, or one trailer field, which is ignored."""
         if self.head is None:
             self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """llhttp: the head is there; keep it unless it is an informational one."""
+        """llhttp: the head is complete; keep it unless it is informational."""
         fields, self._fields = self._fields, []
         status = self._parser.get_status_code()
         if status < 200:
@@ -115,10 +116,10 @@ class ResponseParser:
         """llhttp: the body has ended, or an informational response has."""
         self.complete = self.head is not None
 
-    def _refuse(self, problem: HttpParserError) -> None:
+    def _refuse(self, error: HttpParserError) -> None:
         if self.complete:
-            self.keep_alive = False  # the response is whole; only what follows it is odd
-        elif isinstance(problem, HttpParserCallbackError) and problem.__context__ is not None:
-            raise problem.__context__
+            self.keep_alive = False  # the response is complete; only what follows it is invalid
+        elif isinstance(error, HttpParserCallbackError) and error.__context__ is not None:
+            raise error.__context__
         else:
-            raise Malformed(str(problem)) from None
+            raise Malformed(str(error)) from None

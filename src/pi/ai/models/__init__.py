@@ -1,1 +1,1 @@
-"""What models there are: their limits, prices and quirks. Knows no wire and no provider."""
+"""Model records: limits, prices, compat flags; the catalog and models.json."""

@@ -1,7 +1,7 @@
-"""``models.json``: a person's own providers and models, and changes to the bundled ones. Pure.
+"""``models.json``: the user's own providers and models, and overrides of bundled ones. Pure.
 
-A file that breaks the schema is reported and ignored whole; a provider that makes no sense is
-reported and ignored alone. Nothing here touches the disk or looks up a variable.
+A file that breaks the schema is reported and ignored as a whole; an invalid provider is reported
+and ignored alone. Nothing here reads the disk or a variable.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.base.records import UNREADABLE, Record, replace
 
-# JSON as people write it: with comments and trailing commas. Pure.
+# Relaxed JSON: with comments and trailing commas.
 
 
-# What is not closed goes on to the end: to look for the end again behind each of many
+# An unclosed string or comment extends to the end: searching for the end again after each of many
 # quotation marks would take hours in a file of megabytes.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
 _COMMENT = rf"(?s)({_STRING}|/\*(?!.*?\*/).*)|//[^\n]*|/\*.*?\*/"
@@ -29,10 +29,10 @@ _TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
 
 
 def parse_relaxed(text: str) -> Any:
-    """The value that ``text`` describes; ``ValueError`` with the reason when it is no JSON.
+    """Returns the value of ``text``; raises ``ValueError`` with the reason if it is not JSON.
 
-    ``1e6`` and ``8.0`` are whole numbers. What is taken out is replaced by spaces, so that the
-    position in the reason is the real one.
+    ``1e6`` and ``8.0`` are whole numbers. Comments are replaced by spaces, so that the position in
+    the reason is correct.
     """
     text = text.removeprefix("\ufeff")
     with suppress(*UNREADABLE):
@@ -40,8 +40,8 @@ def parse_relaxed(text: str) -> Any:
     plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
     try:
         return _decode(plain)
-    except UNREADABLE as problem:
-        raise ValueError(str(problem)) from problem
+    except UNREADABLE as error:
+        raise ValueError(str(error)) from error
 
 
 def _decode(text: str) -> Any:
@@ -71,14 +71,14 @@ _MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiK
 
 
 class CustomProvider(Record):
-    """What the file says of one provider."""
+    """The entry of one provider."""
 
     id: str
     name: str | None = None
     base_url: str | None = None
     api: str | None = None
     api_key: str | None = None
-    """In value syntax: a literal, ``$NAME`` or ``!command``; looked up when a request is made."""
+    """In value syntax: a literal, ``$NAME`` or ``!command``; resolved when a request is made."""
     oauth: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with every request; values in value syntax."""
@@ -88,18 +88,19 @@ class CustomProvider(Record):
 
 
 class CustomModels(Record):
-    """The file, as far as it is valid, and what is wrong with the rest."""
+    """The valid part of the file, and the errors in the rest."""
 
     providers: tuple[CustomProvider, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomModels:
-    """What ``text``, the content of ``path``, adds to or changes of the ``built_in`` providers."""
+    """Reads ``text``, the content of ``path``: additions and overrides of the ``built_in``
+    providers."""
     try:
         document = parse_relaxed(text)
-    except ValueError as problem:
-        return CustomModels(problems=(f"Failed to parse models.json: {problem}\n\nFile: {path}",))
+    except ValueError as error:
+        return CustomModels(problems=(f"Failed to parse models.json: {error}\n\nFile: {path}",))
     faults = list(_schema_faults(document))
     if faults:
         lines = "".join(f"\n  - {fault}" for fault in faults)
@@ -115,7 +116,7 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
 
 
 def customised(custom: CustomProvider, bundled: tuple[Model, ...]) -> tuple[Model, ...]:
-    """The provider's models: the bundled ones as changed, then the person's own."""
+    """Returns the provider's models: the bundled ones with overrides, then the user's own."""
     changed = {model.id: _overridden(_retargeted(model, custom), custom) for model in bundled}
     for raw in custom.models:
         model = _own_model(raw, custom, bundled)
@@ -171,7 +172,7 @@ def _overridden(model: Model, custom: CustomProvider) -> Model:
     return msgspec.convert(plain, Model)
 
 
-# What may be wrong --------------------------------------------------------------------------------
+# Validation -----------------------------------------------------------------------------------
 
 
 def _schema_faults(document: object) -> Iterable[str]:
@@ -211,12 +212,12 @@ def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
         return
     try:
         msgspec.convert({"id": "", "name": "", "api": "", "provider": ""} | raw, Model)
-    except msgspec.ValidationError as problem:
-        yield where + _explain(str(problem))
+    except msgspec.ValidationError as error:
+        yield where + _explain(str(error))
 
 
 def _explain(problem: str) -> str:
-    """msgspec's sentence as ``.path.to.field: must be type``."""
+    """Returns msgspec's message as ``.path.to.field: must be type``."""
     found = re.search(_EXPECTED, problem)
     if found is None:
         return f": {problem}"

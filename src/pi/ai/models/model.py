@@ -1,4 +1,4 @@
-"""A model: who serves it, which wire it speaks, what it can do and what it costs."""
+"""Model records: wire, limits, thinking levels, prices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rates(Record):
 
 
 class PriceTier(Rates):
-    """Rates of a whole request whose input is longer than ``input_tokens_above``."""
+    """Rates of a whole request whose input exceeds ``input_tokens_above``."""
 
     input_tokens_above: int
 
@@ -44,7 +44,7 @@ class ModelCost(Rates):
 
 
 class ImageResize(Record):
-    """The largest picture that is sent; larger ones are scaled down first."""
+    """The maximum size of a picture; larger ones are scaled down first."""
 
     max_width: int = 2000
     max_height: int = 2000
@@ -54,7 +54,7 @@ class ImageResize(Record):
 
 
 class ImageLimits(Record):
-    """How pictures must be sent to a model."""
+    """Limits of pictures in requests to a model."""
 
     resize: ImageResize | UnsetType = UNSET
     max_per_message: int | UnsetType = UNSET
@@ -62,7 +62,7 @@ class ImageLimits(Record):
 
 
 class InputLimits(Record):
-    """What a request may carry."""
+    """Limits of a request."""
 
     max_request_bytes: int | UnsetType = UNSET
     images: ImageLimits | UnsetType = UNSET
@@ -86,7 +86,7 @@ class Model(Record):
     base_url: str = ""
     reasoning: bool = False
     thinking_level_map: dict[str, str | None] | UnsetType = UNSET
-    """The provider's word for a level; ``None`` where it does not offer the level."""
+    """The provider's name for a level; ``None`` if it does not offer the level."""
     input: tuple[Literal["text", "image"], ...] = ("text",)
     input_limits: InputLimits | UnsetType = UNSET
     cost: ModelCost = ModelCost()
@@ -96,7 +96,7 @@ class Model(Record):
     sampling_params: Json | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
     compat: Json | UnsetType = UNSET
-    """Quirks of the server; each wire reads the flags that it knows."""
+    """Compat flags of the server; each wire reads the flags that it supports."""
 
     @property
     def sees_images(self) -> bool:
@@ -104,18 +104,18 @@ class Model(Record):
         return "image" in self.input
 
 
-# Thinking levels: which of them a model has, and what the others become.
+# Thinking levels: which of them a model supports, and what the others become.
 
 
 BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384}
-"""Thinking tokens per level, for wires that want a number."""
+"""Thinking tokens per level, for wires that take a number."""
 
 ROOM_TO_ANSWER = 1024
-"""Tokens of the output that thinking may never take."""
+"""Output tokens that are reserved for text."""
 
 
 def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
-    """The levels a person may choose for ``model``, in rising order."""
+    """Returns the levels that the user may choose for ``model``, in rising order."""
     if not model.reasoning:
         return ("off",)
     words = {} if model.thinking_level_map is UNSET else model.thinking_level_map
@@ -128,15 +128,15 @@ def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
 
 
 def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
-    """``level`` if the model has it, else the next one above, else the next below."""
+    """Returns ``level`` if the model supports it, else the next one above, else the next below."""
     supported = supported_levels(model)
-    wanted = THINKING_LEVELS.index(level)
-    above = [choice for choice in supported if THINKING_LEVELS.index(choice) >= wanted]
+    rank = THINKING_LEVELS.index(level)
+    above = [choice for choice in supported if THINKING_LEVELS.index(choice) >= rank]
     return above[0] if above else supported[-1] if supported else "off"
 
 
 def level_word(model: Model, level: ThinkingLevel) -> str:
-    """The provider's own word for ``level``."""
+    """Returns the provider's own name for ``level``."""
     if isinstance(model.thinking_level_map, dict):
         return model.thinking_level_map.get(level) or level
     return level
@@ -145,24 +145,25 @@ def level_word(model: Model, level: ThinkingLevel) -> str:
 def thinking_budget(
     level: ThinkingLevel, max_tokens: int, budgets: Mapping[str, int] | None = None
 ) -> int:
-    """Thinking tokens for ``level`` that leave room for an answer within ``max_tokens``."""
-    wanted = {**BUDGETS, **(budgets or {})}
-    budget = wanted.get(level, wanted["high"])
+    """Returns the thinking tokens for ``level`` that leave room for text within ``max_tokens``."""
+    by_level = {**BUDGETS, **(budgets or {})}
+    budget = by_level.get(level, by_level["high"])
     return max(min(budget, max_tokens - ROOM_TO_ANSWER), 0)
 
 
-# What a request cost.
+# Prices.
 
 
 MILLION = 1_000_000
 HOUR_WRITE_FACTOR = 2.0
-"""A cache entry that is kept for an hour costs this much more than plain input."""
+"""Price factor of a cache entry that is kept for an hour, relative to plain input."""
 TIER_FACTORS = {"flex": 0.5, "priority": 2.0}
-"""What OpenAI's service tiers multiply the price by; that of others is 1."""
+"""Price factors of OpenAI's service tiers; other tiers have 1."""
 
 
 def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
-    """The rates of a request: those of the highest tier whose threshold the prompt exceeds."""
+    """Returns the rates of a request: those of the highest tier whose threshold the prompt
+    exceeds."""
     reached = [tier for tier in (prices.tiers or ()) if prompt_tokens > tier.input_tokens_above]
     return max(reached, key=lambda tier: tier.input_tokens_above) if reached else prices
 
@@ -170,7 +171,7 @@ def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
 def priced(
     usage: Usage, prices: ModelCost, *, factor: float = 1.0, charged: float | None = None
 ) -> Usage:
-    """``usage`` with its total and its cost filled in.
+    """Returns ``usage`` with its total and its cost.
 
     ``factor`` is the service tier's; ``charged`` is a total that the server reported itself.
     """

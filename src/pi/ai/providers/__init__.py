@@ -1,4 +1,4 @@
-"""Who serves models: data rows for the built-in providers, and the few that are programs.
+"""Providers: data rows for the built-in ones, and the few that need code.
 
-Must not know how a wire encodes; a provider names its wires by the models it has.
+Does not know how a wire encodes; each model names its wire.
 """

@@ -1,8 +1,8 @@
-"""Which model servers of this machine may answer: those that the user has chosen.
+"""The model servers of this machine that the user has chosen.
 
-Any program of any user can listen on a port that pi looks at, and the tool calls of a model are
-run. A server that was found is therefore only offered. Choosing it records its port and the owner
-of the socket; when the owner differs later, the server is not used until it is chosen again.
+Any program of any user can listen on a port that pi probes, and the tool calls of a model are
+executed. A discovered server is therefore only offered. Choosing it records its port and the owner
+of the socket; if the owner differs later, the server is not used until it is chosen again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 from pi.ai.errors import ProviderError
 from pi.base.files import (
     DirectoryLock,
-    FileProblem,
+    FileAccessError,
     private_directory,
     read_if_exists,
     replace_file,
@@ -39,33 +39,33 @@ State: TypeAlias = Literal["chosen", "new", "other owner"]
 
 
 class ServerNotChosen(ProviderError):
-    """A server on this machine may not answer, because nobody chose it or its owner changed."""
+    """A local server is not used, because it was not chosen or its owner changed."""
 
 
 class Owner(Record):
-    """Who listens on a port, as far as the system tells it."""
+    """The owner of a listening socket, as far as the system reports it."""
 
     uid: int | None = None
     user: str = ""
     process: str = ""
-    """Name of the process; empty where it cannot be read, as with processes of other users."""
+    """Name of the process; empty if it cannot be read, as with processes of other users."""
 
     def __str__(self) -> str:
-        """What a person reads: ``alice (uid 1001), ollama``."""
+        """Text for the user: ``alice (uid 1001), ollama``."""
         if self.uid is None:
             return "unknown owner"
         user = f"{one_line(self.user)} (uid {self.uid})" if self.user else f"uid {self.uid}"
         return f"{user}, {one_line(self.process)}" if self.process else user
 
     def is_same_as(self, other: Owner) -> bool:
-        """Whether both are the same user and, where both are known, the same program."""
+        """Whether both are the same user and, if both are known, the same program."""
         if self.uid != other.uid:
             return False
         return not self.process or not other.process or self.process == other.process
 
 
 class ServerAddress(Record):
-    """Where a server of this machine listens."""
+    """Host and port of a server on this machine."""
 
     host: str
     port: int
@@ -76,7 +76,7 @@ class ServerAddress(Record):
 
 
 class ServerChoice(Record):
-    """One choice of the user, as it is kept."""
+    """One stored choice of the user."""
 
     provider: str
     host: str
@@ -87,7 +87,7 @@ class ServerChoice(Record):
 
 
 class Standing(Record):
-    """Whether a server that was found may answer, and who owns it."""
+    """Whether a discovered server may be used, and its owner."""
 
     provider: str
     address: ServerAddress
@@ -96,13 +96,13 @@ class Standing(Record):
 
     @property
     def state(self) -> State:
-        """``chosen`` servers may answer."""
+        """``chosen`` servers may be used."""
         if self.chosen is None:
             return "new"
         return "chosen" if self.chosen.owner.is_same_as(self.owner) else "other owner"
 
     def explain(self) -> str:
-        """One line: why it may not answer."""
+        """Returns one line: why it may not be used."""
         where = f"The server of {self.provider} on {self.address}"
         if self.chosen is None:
             return f"{where} (owner: {self.owner}) was found on this machine and never chosen."
@@ -111,19 +111,19 @@ class Standing(Record):
 
     @property
     def refusal(self) -> str:
-        """The same, with what to do."""
+        """Returns the same as an error, with what to do."""
         return f"{self.explain()} It is not used until you choose it: {self.how}."
 
     @property
     def how(self) -> str:
-        """How to have it answer."""
+        """How to choose it."""
         return f"with /model, or `pi models use {self.provider}`"
 
 
 class ChosenServers:
     """The choices of the user, in a file of the agent directory.
 
-    A file that cannot be read holds no choices: the user is asked again.
+    An unreadable file counts as empty: the user is asked again.
     """
 
     def __init__(self, path: Path, *, proc: Path = PROC) -> None:
@@ -131,20 +131,20 @@ class ChosenServers:
         self._proc = proc
 
     async def standing(self, provider: str, address: ServerAddress) -> Standing:
-        """What is known about the server at ``address`` now."""
+        """Returns the current state of the server at ``address``."""
         return await asyncio.to_thread(self._standing, provider, address)
 
     async def choose(self, provider: str, address: ServerAddress, *, model: str = "") -> Standing:
-        """Let the present owner of the socket answer from now on."""
+        """Allow the current owner of the socket from now on."""
         return await asyncio.to_thread(self._choose, provider, address, model)
 
     def choices(self) -> tuple[ServerChoice, ...]:
-        """Everything that was chosen."""
+        """Returns all choices."""
         try:
-            kept: Any = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
+            kept: Any = msgspec.json.decode(read_if_exists(self._path, max_bytes=LARGEST) or b"{}")
             listed = kept.get("servers") if isinstance(kept, dict) else None
             return msgspec.convert(listed or (), tuple[ServerChoice, ...])
-        except (FileProblem, msgspec.ValidationError, *UNREADABLE):
+        except (FileAccessError, msgspec.ValidationError, *UNREADABLE):
             return ()
 
     def _standing(self, provider: str, address: ServerAddress) -> Standing:
@@ -170,7 +170,7 @@ def _is_at(choice: ServerChoice, provider: str, address: ServerAddress) -> bool:
 
 
 def address_here(url: str) -> ServerAddress | None:
-    """Host and port of ``url`` if they are of this machine, else ``None``."""
+    """Returns host and port of ``url`` if it is on this machine, else ``None``."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -185,7 +185,8 @@ def address_here(url: str) -> ServerAddress | None:
 
 
 def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
-    """Who listens at ``address``; an ``Owner`` without uid where the system does not tell."""
+    """Returns the owner of the socket at ``address``; without uid if the system does not
+    report it."""
     sockets = {**_listening(proc / "net/tcp"), **_listening(proc / "net/tcp6")}
     for local in _local_addresses(address.host):
         found = sockets.get(f"{local}:{address.port:04X}")
@@ -196,17 +197,18 @@ def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
 
 
 def _local_addresses(host: str) -> Iterator[str]:
-    """Addresses that a connection to ``host`` can end at, in the kernel's order of preference."""
+    """Returns addresses that a connection to ``host`` can reach, in the kernel's order of
+    preference."""
     for address in ("::1", "127.0.0.1") if host == "localhost" else (host,):
         if ":" in address:
             yield from map(_kernel_form, (address, "::"))
-        else:  # a socket of IPv6 can take connections of IPv4 too
+        else:  # an IPv6 socket can accept IPv4 connections too
             yield from map(_kernel_form, (address, "0.0.0.0", f"::ffff:{address}", "::"))
 
 
 def _kernel_form(address: str) -> str:
-    """An address as ``/proc/net`` writes it: words of 32 bits in the byte order of the machine."""
-    import socket  # only where servers are looked for
+    """Returns an address as in ``/proc/net``: 32-bit words in the machine's byte order."""
+    import socket  # lazy: needed for discovery only
 
     packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
     words = (packed[at : at + 4] for at in range(0, len(packed), 4))
@@ -214,7 +216,7 @@ def _kernel_form(address: str) -> str:
 
 
 def _listening(table: Path) -> dict[str, tuple[int, str]]:
-    """Listening sockets of a table: the local address → uid and inode."""
+    """Returns the listening sockets of a table: local address → uid and inode."""
     try:
         lines = table.read_text().splitlines()[1:]
     except (OSError, UnicodeDecodeError):  # not Linux
@@ -225,7 +227,7 @@ def _listening(table: Path) -> dict[str, tuple[int, str]]:
 
 def _user_name(uid: int) -> str:
     try:
-        import pwd  # not on Windows, where no socket has a uid
+        import pwd  # lazy: not on Windows, where no socket has a uid
 
         return pwd.getpwuid(uid).pw_name
     except (ImportError, KeyError):
@@ -233,8 +235,8 @@ def _user_name(uid: int) -> str:
 
 
 def _process_name(inode: str, proc: Path) -> str:
-    """The program that holds a socket; empty where its files may not be read."""
-    wanted = f"socket:[{inode}]"
+    """Returns the program that holds a socket; empty if it is not readable."""
+    link = f"socket:[{inode}]"
     try:
         numbers = sorted(int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal())
     except OSError:
@@ -242,8 +244,8 @@ def _process_name(inode: str, proc: Path) -> str:
     for number in numbers:
         folder = proc / str(number)
         try:
-            if any(str(each.readlink()) == wanted for each in (folder / "fd").iterdir()):
+            if any(str(each.readlink()) == link for each in (folder / "fd").iterdir()):
                 return (folder / "comm").read_text(errors="replace").strip()
-        except OSError:  # of another user, or ended meanwhile
+        except OSError:  # of another user, or already ended
             continue
     return ""

@@ -1,6 +1,6 @@
-"""Model servers on this machine: their models are found by asking, never configured.
+"""Local model servers and gateways, whose models are queried instead of bundled.
 
-Asking is quick and quiet: a server that is not there has no models, and that is no error.
+Probing is quick and silent: a missing server has no models and is not an error.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ LOCAL_COMPAT: Json = {
     "supportsReasoningEffort": False,
     "maxTokensField": "max_tokens",
 }
-MOST_AT_ONCE = 50
-"""Models of one server that are asked about one by one."""
+MAX_QUERIED_MODELS = 50
+"""Maximum number of models of one server that are queried one by one."""
 
 Get: TypeAlias = Callable[..., Awaitable[Any]]
-"""``await get(path, body=None)``: the JSON at that path of the server, or ``None``."""
+"""``await get(path, body=None)``: returns the JSON at that path of the server, or ``None``."""
 
 List: TypeAlias = Callable[[Get, Callable[..., Model]], Awaitable[tuple[Model, ...]]]
 
 
 class DiscoveredProvider(WireProvider):
-    """A local server whose list of models is asked for by ``refresh``.
+    """A local server whose models are queried by ``refresh``.
 
-    ``own`` is what models.json says of it: changes, and models that are there without asking.
-    With ``chosen``, a server on this machine answers only after the user has chosen it. One whose
-    address or models are in models.json needs no other choice, and neither does one elsewhere.
+    ``own`` is its entry in models.json: overrides, and models that need no query. With ``chosen``,
+    a server on this machine is used only after the user has chosen it. One whose URL or models are
+    in models.json needs no other choice, and neither does one on another machine.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class DiscoveredProvider(WireProvider):
     ) -> None:
         self._found: tuple[Model, ...] = ()
         self._window = window
-        """What the person says of it; 0 for nothing."""
+        """The user's value for the context window; 0 if unset."""
         self._ask = list_models
         self._own = own or CustomProvider(id=row.id)
         is_configured = bool(self._own.models or self._own.base_url)
@@ -77,13 +77,13 @@ class DiscoveredProvider(WireProvider):
         super().__init__(row, lambda: customised(self._own, self._found))
 
     def standing(self) -> Standing | None:
-        """Whether the server may answer, as last known; ``None`` where no choice is needed."""
+        """Whether the server may be used, as last known; ``None`` if no choice is needed."""
         return self._standing
 
     async def choose(self, model_id: str = "", *, anew: bool = False) -> None:
-        """Let the server answer from now on; ``anew`` also if its owner has changed.
+        """Allow the server from now on; ``anew`` also if its owner has changed.
 
-        Raises ``ServerNotChosen`` for another owner than the one that was chosen before.
+        Raises ``ServerNotChosen`` if the owner differs from the one chosen before.
         """
         if (found := self._guarded()) is None:
             return
@@ -100,7 +100,7 @@ class DiscoveredProvider(WireProvider):
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Ask the server if it may answer; its owner is looked up again for every request."""
+        """Send the request if the server may be used; its owner is checked for every request."""
         if (found := self._guarded(call.base_url)) is not None:
             chosen, address = found
             self._standing = await chosen.standing(self.row.id, address)
@@ -109,7 +109,7 @@ class DiscoveredProvider(WireProvider):
         await super().answer(call, builder, flush, services)
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Look whether the server is there and what it serves now."""
+        """Check whether the server is running and query its models."""
         base = ((access and access.base_url) or self.row.base_url).rstrip("/")
         headers = bearer(access)
         self._standing = None
@@ -117,7 +117,8 @@ class DiscoveredProvider(WireProvider):
             chosen, address = found
             self._standing = await chosen.standing(self.row.id, address)
             if self._standing.state != "chosen" and self._standing.owner.uid != _own_uid():
-                # A process of the same user can read the key anyway; no other one gets it unasked.
+                # A process of the same user can read the key anyway; others do not get it without a
+                # choice.
                 headers = ()
 
         async def get(path: str, body: Json | None = None) -> Any:
@@ -126,7 +127,7 @@ class DiscoveredProvider(WireProvider):
         self._found = await self._ask(get, self._model(base))
 
     def _guarded(self, url: str = "") -> tuple[ChosenServers, ServerAddress] | None:
-        """The choices and the address, if the server needs to be chosen."""
+        """Returns the choices and the address, if the server needs to be chosen."""
         address = address_here(url or self.row.base_url)
         return None if self._chosen is None or address is None else (self._chosen, address)
 
@@ -161,10 +162,10 @@ def local_providers(
     own: Mapping[str, CustomProvider] | None = None,
     chosen: ChosenServers | None = None,
 ) -> tuple[DiscoveredProvider, ...]:
-    """The servers that are looked for.
+    """Creates the providers of the known local servers.
 
-    Each is at the address that ``own``, by provider, or else ``environ`` names. With ``chosen``,
-    those of this machine answer only after they were chosen.
+    Each is at the URL from ``own``, by provider, or else from ``environ``. With ``chosen``, those
+    of this machine are used only after they were chosen.
     """
     changes = own or {}
     return tuple(
@@ -195,7 +196,7 @@ def _provider(
 
 async def _list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
     listed = _items(await get("/api/tags"), "models")
-    names = [str(entry["name"]) for entry in listed if entry.get("name")][:MOST_AT_ONCE]
+    names = [str(entry["name"]) for entry in listed if entry.get("name")][:MAX_QUERIED_MODELS]
     details = await asyncio.gather(*(get("/api/show", {"model": name}) for name in names))
     return tuple(
         _ollama_model(name, _object(shown), model)
@@ -257,10 +258,10 @@ class _Server(Record):
 
     row: Provider
     addresses: tuple[str, ...]
-    """Variables that name where it is; the first that is set counts."""
+    """Variables with its address; the first that is set is used."""
     list_models: List
     window: str = ""
-    """A variable by which the person says how large its context is, where it does not."""
+    """Variable with its context window, if the server does not report it."""
 
 
 _SERVERS = (
@@ -312,11 +313,11 @@ _SERVERS = (
 )
 
 SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
-"""Who is looked for, at the usual addresses."""
+"""The known servers, at their default addresses."""
 
 
 def _address(given: str | None, row: Provider) -> str:
-    """A base URL without ``/v1``, from what people put into such variables."""
+    """Returns a base URL without ``/v1`` from the value of such a variable."""
     if not given:
         return row.base_url
     url = given.rstrip("/").removesuffix("/v1")
@@ -325,19 +326,19 @@ def _address(given: str | None, row: Provider) -> str:
         usual_port = row.base_url.rpartition(":")[2]
         port = "" if re.search(r":\d+$", host) else f":{usual_port}"
         url = f"http://{host}{port}{slash}{path}"
-    # What to listen on, which is not what to call.
+    # An address to listen on, which cannot be connected to.
     return re.sub(r"://(?:0\.0\.0\.0)?(?=:)", "://127.0.0.1", url)
 
 
 def bearer(access: Access | None) -> tuple[tuple[str, str], ...]:
-    """The header that carries a key, where there is one."""
+    """Returns the header with the key, if there is one."""
     if access is None or access.api_key is None:
         return ()
     return (("Authorization", f"Bearer {access.api_key}"),)
 
 
 def _object(value: Any) -> Json:
-    """``value`` if it is a JSON object; an empty one for anything else."""
+    """Returns ``value`` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
@@ -354,8 +355,8 @@ async def ask_json(
     headers: tuple[tuple[str, str], ...],
     body: Json | None = None,
 ) -> Any:
-    """The JSON at ``url``; ``None`` when it cannot be had, for whatever reason."""
-    # Here, not above: no HTTP client before the first request.
+    """Returns the JSON at ``url``; ``None`` for any failure."""
+    # Lazy: no HTTP client before the first request.
     from pi.ai.http.errors import HttpError, Timeouts
     from pi.ai.http.request import HttpRequest
     from pi.ai.json_text import json_bytes
@@ -374,24 +375,24 @@ async def ask_json(
         return None
 
 
-# Providers that list their own models: these are asked for, not bundled.
+# Gateways that list their own models.
 #
-# Radius and gateways like it describe models as pi does; others as OpenAI's API lists them.
+# Radius and similar gateways describe models as pi does; others as OpenAI's API lists them.
 
 
 _CHAT = frozenset({"", "chat", "chat-completion", "language", "llm", "model", "text"})
-"""What lists call a model that one can talk to; others make pictures, speech or vectors."""
+"""Types of chat models in lists; others generate images, speech or vectors."""
 _WINDOW = ("context_length", "context_window", "max_context_length", "max_model_len")
 _OUTPUT = ("max_output_tokens", "max_completion_tokens")
 
 ReadList: TypeAlias = Callable[[Any, str, str], tuple[Model, ...]]
-"""``read(answer, base_url, provider)``: the models of an answer to ``GET /models``."""
+"""``read(answer, base_url, provider)``: parses a response of ``GET /models``."""
 
 
 class GatewayProvider(WireProvider):
-    """Serves what the gateway says it serves; the last list is kept when it cannot be asked.
+    """Serves the models that the gateway lists; keeps the last list if it is unavailable.
 
-    ``own`` is what models.json says of it: changes, and models that are there without asking.
+    ``own`` is its entry in models.json: overrides, and models that need no query.
     """
 
     def __init__(
@@ -407,12 +408,12 @@ class GatewayProvider(WireProvider):
         self._api = api
         self._read = read or pi_models
         self._found: tuple[Model, ...] | None = None
-        # Its address is in every model already, completed.
+        # Every model already contains the completed URL.
         self._own = replace(own or CustomProvider(id=row.id), base_url=None)
         super().__init__(replace(row, lists_models=True), self._customised)
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Ask the gateway; without a login there is nothing to ask."""
+        """Query the gateway; does nothing without a login."""
         if access is None:
             return
         base = (access.base_url or self.row.base_url).rstrip("/")
@@ -436,13 +437,13 @@ class GatewayProvider(WireProvider):
         )
 
     def _stored(self) -> tuple[Model, ...]:
-        """What was found last, unless it was at another gateway."""
+        """Returns the stored list, unless it is of another gateway."""
         models = self._store.read(self.row.id)
         return tuple(model for model in models if model.base_url.startswith(self.row.base_url))
 
 
 def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
-    """Models as pi describes them, in a list or below ``models`` or ``data``."""
+    """Parses models in pi's format, in a list or below ``models`` or ``data``."""
     if isinstance(answer, dict):
         answer = answer.get("models") or answer.get("data")
     found = models_from(answer, api="pi-messages", baseUrl=base, provider=provider)
@@ -450,7 +451,7 @@ def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
 
 
 def openai_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
-    """Models as OpenAI's API lists them: an id, and what else providers have added to it."""
+    """Parses models in OpenAI's format: an id, and fields that providers have added."""
     listed = answer.get("data") if isinstance(answer, dict) else answer
     return tuple(
         _openai_model(entry, base, provider)

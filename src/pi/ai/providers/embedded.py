@@ -1,4 +1,4 @@
-"""The embedded model: answers with no key and no network, and says how small it is."""
+"""Provider of the embedded model, which needs no key and no network."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.ai.transcript import fold
-from pi.base.files import FileProblem, expand_home
+from pi.base.files import FileAccessError, expand_home
 from pi.base.records import replace
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.local.server import LocalServer
     from pi.ai.wire_support.exchange import Services
 
@@ -50,25 +50,25 @@ SMALL_MODEL = Model(
 SMALL_PROMPT = (
     "You are pi, a small AI assistant. You answer questions in one or two short sentences."
 )
-"""All that a model of this size can make use of.
+"""A prompt short enough for a model of this size.
 
-Asked to be "friendly" and to answer "briefly", the same weights answered "What is the capital of
-France?" with an invented French sentence.
+With "friendly" and "briefly" in it, the same weights answered "What is the capital of France?" with
+an invented French sentence.
 """
 
 
 def gguf_model(path: Path) -> Model:
-    """Any other model file, as ``local/<path>``."""
+    """Returns the model for any other model file, as ``local/<path>``."""
     return replace(
         SMALL_MODEL, id=str(path), name=path.stem, max_tokens=4096, sampling_params=UNSET
     )
 
 
 class LocalProvider:
-    """Runs model files in a server process of ours, one per file.
+    """Runs model files in server processes, one per file.
 
-    ``folder`` holds the weights that ``pi models pull`` fetched; ``report`` is told what a person
-    should know while they wait.
+    ``folder`` holds the weights that ``pi models pull`` downloaded; ``report`` is called with
+    progress messages for the user.
     """
 
     def __init__(
@@ -81,24 +81,24 @@ class LocalProvider:
 
     @property
     def row(self) -> Provider:
-        """Who it is."""
+        """Its row in the provider table."""
         return LOCAL
 
     def models(self) -> tuple[Model, ...]:
-        """The embedded model; for other files see ``unlisted_model``."""
+        """Returns the embedded model; for other files see ``unlisted_model``."""
         return (SMALL_MODEL,)
 
     def unlisted_model(self, model_id: str) -> Model | None:
-        """The model in a file: its id is the path."""
+        """Returns the model of a file: its id is the path."""
         return gguf_model(Path(model_id)) if model_id.lower().endswith(".gguf") else None
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Nothing to ask."""
+        """Does nothing: the list is fixed."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Start the server if need be, and ask it."""
+        """Start the server if needed, and send the request."""
         server = self._server(call.model, services)
         address = await server.address()
         asked = replace(
@@ -108,7 +108,7 @@ class LocalProvider:
         await load_wire(call.model.api)(asked, builder, flush, services)
 
     def _server(self, model: Model, services: Services) -> LocalServer:
-        from pi.ai.local.server import LocalServer  # only who asks this model waits for it
+        from pi.ai.local.server import LocalServer  # lazy: needed for requests to this model only
 
         if model.id not in self._servers:
             file = self._file(model)
@@ -140,14 +140,14 @@ class LocalProvider:
             return file
         try:
             path = expand_home(model.id)
-        except FileProblem as problem:
-            raise ProviderError(problem.message, hint=problem.hint) from problem
+        except FileAccessError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
         if not path.is_file():
             raise ProviderError(f"There is no model file {path}.")
         return path
 
 
 def _for_a_small_model(call: Call) -> Call:
-    """The conversation without tools and with a prompt of one line."""
+    """Returns the call without tools and with a prompt of one line."""
     _, messages = fold(call.messages, keep_later=False)
     return replace(call, messages=(SystemMessage(content=SMALL_PROMPT), *messages))

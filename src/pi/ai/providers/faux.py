@@ -1,4 +1,4 @@
-"""A provider that plays a script: deterministic, offline, public for tests.
+"""Scripted provider: deterministic, offline, public for tests; and the demo provider.
 
 >>> provider = FauxProvider(says("Hello."), calls("bash", command="ls"))
 """
@@ -39,44 +39,44 @@ WORDS = r"\s*\S+\s*|\s+"
 
 
 class Reply(Record):
-    """What the model says when it is asked once."""
+    """One scripted response."""
 
     blocks: tuple[Text | Thinking | ToolCall, ...] = ()
     usage: Usage = Usage(input=10, output=5)
     stop_reason: CompleteReason | None = None
-    """``None``: ``toolUse`` when there is a call, else ``stop``."""
+    """``None``: ``toolUse`` if there is a call, else ``stop``."""
     error: str = ""
-    """The reply breaks off with this provider error."""
+    """The response fails with this provider error."""
 
 
 Step: TypeAlias = Reply | ProviderError | Callable[[Call], "Reply | ProviderError"]
-"""A reply, a failure, or a function that decides when it is asked."""
+"""A response, a failure, or a function that returns one per request."""
 
 
 def says(text: str, *more: Text | Thinking | ToolCall) -> Reply:
-    """A reply of plain words, and what follows them."""
+    """Returns a response of plain text, with further blocks."""
     return Reply(blocks=(Text(text=text), *more))
 
 
 def thinks(thought: str, *more: Text | Thinking | ToolCall) -> Reply:
-    """A reply that begins with a thought."""
+    """Returns a response that begins with thinking."""
     return Reply(blocks=(Thinking(thinking=thought), *more))
 
 
 def calls(tool: str, /, **arguments: Any) -> Reply:
-    """A reply that asks for one tool."""
+    """Returns a response that calls one tool."""
     return Reply(blocks=(call(tool, **arguments),))
 
 
 def call(tool: str, /, id: str = "", **arguments: Any) -> ToolCall:
-    """A tool call for a reply; an empty id is given one when it is played."""
+    """Returns a tool call for a response; an empty id is generated when it is played."""
     return ToolCall(id=id, name=tool, arguments=arguments)
 
 
 class FauxProvider:
     """Plays its steps in order, one per request, word by word.
 
-    ``requests`` holds what it was asked. A single function as the only step answers every request.
+    ``requests`` records the calls. A single function as the only step is used for every request.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FauxProvider:
 
     @property
     def row(self) -> Provider:
-        """Who it is."""
+        """Its row in the provider table."""
         return self._row
 
     def models(self) -> tuple[Model, ...]:
@@ -102,7 +102,7 @@ class FauxProvider:
         self._steps += steps
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Nothing to ask."""
+        """Does nothing: the list is fixed."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -151,7 +151,7 @@ async def _play(
     builder.end(key)
 
 
-# A scripted tour for people who have no key yet: it drives the real tools and says what it is.
+# A scripted tour for users without a key: it drives the real tools and says that it is a script.
 
 
 DEMO = Provider(
@@ -171,8 +171,8 @@ a tool. I am a script, not a model, so I cannot do more than this. To talk to a 
 such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or log in with /login."""
 
 
-class Stop(Record):
-    """One stop of the tour: what is said, and the tool that is shown."""
+class DemoStep(Record):
+    """One step of the tour: its text and its tool call."""
 
     words: str
     tool: str
@@ -180,25 +180,25 @@ class Stop(Record):
 
 
 def demo_provider(folder: str) -> FauxProvider:
-    """The tour; the files that it shows are written below ``folder``."""
+    """Creates the provider of the tour, which writes its files below ``folder``."""
     stops = _stops(folder)
     return FauxProvider(lambda call: _next_stop(call, stops), row=DEMO, models=(DEMO_MODEL,))
 
 
-def _stops(folder: str) -> tuple[Stop, ...]:
+def _stops(folder: str) -> tuple[DemoStep, ...]:
     file = f"{folder}/hello.py"
     return (
-        Stop(
+        DemoStep(
             words="This is a guided tour, played from a script. First I look where I am.",
             tool="bash",
             arguments={"command": "pwd; ls | head"},
         ),
-        Stop(
+        DemoStep(
             words="Now I write a small program.",
             tool="write",
             arguments={"path": file, "content": PROGRAM},
         ),
-        Stop(
+        DemoStep(
             words="I can change what is there.",
             tool="edit",
             arguments={
@@ -206,8 +206,8 @@ def _stops(folder: str) -> tuple[Stop, ...]:
                 "edits": [{"oldText": "Hello from pi", "newText": "Hello from pi, edited"}],
             },
         ),
-        Stop(words="And read it back.", tool="read", arguments={"path": file}),
-        Stop(
+        DemoStep(words="And read it back.", tool="read", arguments={"path": file}),
+        DemoStep(
             words="Last, I run it.",
             tool="bash",
             arguments={"command": f"python3 '{file}'"},
@@ -215,7 +215,7 @@ def _stops(folder: str) -> tuple[Stop, ...]:
     )
 
 
-def _next_stop(call: Call, stops: Sequence[Stop]) -> Reply:
+def _next_stop(call: Call, stops: Sequence[DemoStep]) -> Reply:
     instructions, messages = fold(call.messages, keep_later=False)
     offered = {tool.name for tool in instructions.tools}
     shown = [stop for stop in stops if stop.tool in offered]

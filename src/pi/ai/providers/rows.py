@@ -1,8 +1,8 @@
 """The built-in providers, one row each.
 
-Their models are in the bundled catalog, or asked for where a row ``lists_models``. A row exists
-only where the specification or the vendor's documentation states base URL and authentication: a
-key must never be sent to a host that was guessed.
+Their models are in the bundled catalog, or queried if a row ``lists_models``. A row exists only if
+the specification or the vendor's documentation states base URL and authentication: a key must never
+be sent to a guessed host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A provider whose models speak known wires: a row of the table with its catalog."""
+"""Providers whose models use the bundled wires; request headers of GitHub Copilot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WireProvider:
-    """Serves the models that ``list_models`` gives, each over its own wire."""
+    """Serves the models that ``list_models`` returns, each over its own wire."""
 
     def __init__(self, row: Provider, list_models: Callable[[], tuple[Model, ...]]) -> None:
         self._row = row
@@ -26,7 +26,7 @@ class WireProvider:
 
     @property
     def row(self) -> Provider:
-        """Who it is."""
+        """Its row in the provider table."""
         return self._row
 
     def models(self) -> tuple[Model, ...]:
@@ -34,35 +34,32 @@ class WireProvider:
         return self._list_models()
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Nothing to ask: the list came with this version or from a file."""
+        """Does nothing: the list is bundled or from a file."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Ask over the model's wire."""
+        """Send the request over the model's wire."""
         await load_wire(call.model.api)(call, builder, flush, services)
 
 
-# GitHub Copilot: a provider whose requests say who started them and whether they hold pictures.
-
-
 class CopilotProvider(WireProvider):
-    """Adds to every request what Copilot's servers want to know of it."""
+    """Adds Copilot's headers: who started the request, and whether it contains pictures."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Ask over the model's wire."""
+        """Send the request over the model's wire."""
         headers = {**request_headers(call.messages), **call.access.headers}
         if call.access.api_key is not None:
-            # A bearer token on every wire, also on those that have a key header of their own.
+            # A bearer token on every wire, also on those with a key header of their own.
             headers.setdefault("Authorization", f"Bearer {call.access.api_key}")
         access = replace(call.access, headers=headers)
         await super().answer(replace(call, access=access), builder, flush, services)
 
 
 def request_headers(messages: Sequence[Message]) -> dict[str, str]:
-    """The headers that depend on the conversation."""
+    """Returns the headers that depend on the conversation."""
     by_person = bool(messages) and isinstance(messages[-1], UserMessage)
     headers = {
         "Openai-Intent": "conversation-edits",

@@ -1,6 +1,6 @@
-"""Compat flags: what a model says about its server, and how to tell what it leaves unsaid. Pure.
+"""Compat flags: reads a model's flags about its server, and matches hosts. Pure.
 
-Each wire has a record of the flags that it knows.
+Each wire has a record of the flags that it supports.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ F = TypeVar("F")
 
 
 def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
-    """The flags of ``model`` as ``kind``; those that are null or missing are as ``known``.
+    """Returns the flags of ``model`` as ``kind``; null or missing ones are taken from ``known``.
 
-    Raises ``BadRequest`` when one of them has a wrong type.
+    Raises ``BadRequest`` if one of them has a wrong type.
     """
     said = {name: value for name, value in (model.compat or {}).items() if value is not None}
     flags = {**(known or {}), **said}
@@ -29,21 +29,21 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
         return kind()
     try:
         return msgspec.convert(flags, kind)
-    except msgspec.ValidationError as problem:
+    except msgspec.ValidationError as error:
         raise BadRequest(
-            f"The compat flags of model {model.id!r} cannot be read: {problem}",
+            f"The compat flags of model {model.id!r} cannot be read: {error}",
             hint="Correct the model's compat in models.json.",
-        ) from problem
+        ) from error
 
 
 def host_of(call: Call) -> str:
-    """The name of the server that is asked."""
+    """Returns the host name of the server of ``call``."""
     try:
         return urlsplit(call.base_url).hostname or ""
-    except ValueError:  # e.g. half an IPv6 address; the request itself will say so
+    except ValueError:  # e.g. half an IPv6 address; the request itself fails with a clear error
         return ""
 
 
 def is_within(host: str, domain: str) -> bool:
-    """Whether ``host`` is ``domain`` or belongs to it."""
+    """Whether ``host`` is ``domain`` or a subdomain of it."""
     return host == domain or host.endswith(f".{domain}")

@@ -1,4 +1,4 @@
-"""One request over HTTP and the events of its answer: the rim that all wires share."""
+"""Posts a request over HTTP and feeds the events of the response to a decoder."""
 
 from __future__ import annotations
 
@@ -30,82 +30,82 @@ from pi.base.clock import Clock
 from pi.base.records import Record
 
 LARGEST_ANSWER = 64 * 1024 * 1024
-"""Characters of text, thoughts and arguments in one answer."""
+"""Limit of characters of text, thinking and arguments in one response."""
 LARGEST_BODY = 128 * 1024 * 1024
-"""Decoded bytes in which one answer may arrive; most of them are JSON around the content.
+"""Limit of decoded bytes of one response; most of them are JSON around the content.
 
-Verbose gateways wrap every token in 400 to 500 bytes: the longest outputs there are (128,000
-tokens) take about 64 MB.
+Verbose gateways wrap every token in 400 to 500 bytes: the longest outputs (128,000 tokens) take
+about 64 MB.
 """
-MOST_OF_AN_ERROR = 64 * 1024
+MAX_ERROR_BYTES = 64 * 1024
 """Bytes of an error page that are read."""
 _COUNTED_EVERY = 1024 * 1024
-LONGEST_BACKOFF = 8.0
-"""Seconds between two attempts, where the server does not say."""
-LONGEST_SILENCE = 900.0
-"""Seconds for which keep-alives alone keep an answer going."""
+MAX_BACKOFF = 8.0
+"""Maximum seconds between two attempts, where the server requests no delay."""
+MAX_SILENCE = 900.0
+"""Seconds for which keep-alives alone keep a response open."""
 
-_OPENAI_PATIENCE = (
+_OPENAI_TIMEOUTS = (
     ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
     ("idle", "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS"),
 )
-"""Timeouts that variables give, in milliseconds."""
+"""Variables for timeouts, in milliseconds."""
 
 
 class Services(Record):
-    """The world, as far as wires touch it."""
+    """What a wire may use: HTTP client, clock, environment."""
 
     http: HttpClient
     clock: Clock
     environ: Mapping[str, str]
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
-    """What wires keep open between requests registers here how to close it."""
+    """Wires register here how to close connections that they keep open between requests."""
 
     async def close(self) -> None:
-        """Close what requests have left open."""
+        """Close connections that requests have left open."""
         await self.closing.aclose()
         await self.http.close()
 
 
 class Decoder(Protocol):
-    """Understands the events of one wire and tells the builder. Pure."""
+    """Decodes the events of one wire and passes them to the builder. Pure."""
 
     finished: bool
     """Set by the wire's last event, or by its error: nothing after it is read."""
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event. Raises ``ProviderError`` for an error that came inside the stream."""
+        """Decode one event. Raises ``ProviderError`` for an error inside the stream."""
         ...
 
     def end(self) -> None:
-        """The stream ended although the wire's last event never came: finish or raise."""
+        """The stream ended without the wire's last event: finish or raise."""
         ...
 
 
 @runtime_checkable
-class HesitantDecoder(Decoder, Protocol):
-    """A decoder of a wire whose last event does not say for sure that it is the last."""
+class IdleEndDecoder(Decoder, Protocol):
+    """A decoder of a wire whose last event cannot be recognised for certain."""
 
     over_after: float | None
-    """Seconds of silence that end the answer; ``None`` while more must come."""
+    """Seconds of silence that end the response; ``None`` while more is expected."""
 
 
-class Frames(Protocol):
-    """Cuts a body into events."""
+class EventFramer(Protocol):
+    """Splits a body into events."""
 
     first_bytes: bytes
 
     def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
-        """The events that ``chunk`` completes."""
+        """Returns the events that ``chunk`` completes."""
         ...
 
     def finish(self) -> Iterable[ServerEvent]:
-        """The event that the body ended with."""
+        """Returns the event at the end of the body."""
         ...
 
 
-async def agreed_payload(call: Call, payload: Json) -> Json:
-    """``payload``, or what the caller's hook makes of it."""
+async def apply_payload_hook(call: Call, payload: Json) -> Json:
+    """Returns ``payload``, or its replacement by the caller's hook."""
     if call.options.on_payload is None:
         return payload
     replacement = await call.options.on_payload(payload, call.model)
@@ -122,14 +122,14 @@ async def send(
     builder: MessageBuilder,
     flush: Flush,
     services: Services,
-    frames: Frames | None = None,
+    frames: EventFramer | None = None,
 ) -> None:
-    """Post ``payload`` and feed the answer to a decoder until it has finished.
+    """Post ``payload`` and feed the response to a decoder until it has finished.
 
-    The decoder is made when the answer begins: the request does not wait for what that loads.
-    Bytes are posted as they are, e.g. because a signature covers them. What the server turns away
-    is sent again as often as the call allows; an answer that has begun is not.
-    Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
+    The decoder is created when the response begins, so that its import does not delay the request.
+    Bytes are posted unchanged, e.g. because a signature covers them. A rejected request is retried
+    as often as the call allows; a response that has begun is not. Raises ``ProviderError`` for
+    every failure; the partial response is in the builder.
     """
     request = HttpRequest(
         method="POST",
@@ -144,16 +144,16 @@ async def send(
             async with services.http.stream(request) as response:
                 await _report(call, response)
                 if not 200 <= response.status < 300:
-                    body = await response.read_prefix(MOST_OF_AN_ERROR)
+                    body = await response.read_prefix(MAX_ERROR_BYTES)
                     raise _refused(response, body, services.clock)
                 answering = True
                 builder.start()
-                patience = Patience(call, services.clock)
-                await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
+                keep_alives = KeepAliveLimit(call, services.clock)
+                await _read(response, frames or SseReader(), decoder(), builder, flush, keep_alives)
                 return
-        except HttpError as problem:
-            failure = _lost(problem)
-            failure.__cause__ = problem
+        except HttpError as error:
+            failure = _lost(error)
+            failure.__cause__ = error
         except RateLimited as turned_away:
             failure = turned_away
         delay = None if answering else _delay(failure, wait, call.options)
@@ -163,12 +163,12 @@ async def send(
 
 
 def _waits(options: StreamOptions) -> Iterator[float]:
-    """Seconds before each further attempt, where the server does not say."""
-    return (min(0.5 * 2**attempt, LONGEST_BACKOFF) for attempt in range(options.max_retries))
+    """Yields the seconds before each retry, where the server requests no delay."""
+    return (min(0.5 * 2**attempt, MAX_BACKOFF) for attempt in range(options.max_retries))
 
 
 def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -> float | None:
-    """Seconds after which to send it again; ``None`` when that is not wanted, or vain."""
+    """Returns the seconds before a retry; ``None`` if it is not allowed or useless."""
     if wait is None or not isinstance(failure, RateLimited):
         return None
     delay = wait if failure.retry_after is None else failure.retry_after
@@ -176,7 +176,7 @@ def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -
     return delay if delay <= longest else None
 
 
-# What understands failures is loaded with the first one; every first request would pay for it. ----
+# Classification is imported with the first failure; every first request would pay for it. ------
 
 
 def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
@@ -197,37 +197,36 @@ def _said_instead(body: bytes) -> ProviderError | None:
     return from_body(body)
 
 
-class Patience:
-    """Bears with a server that only says that it is still there, but not for ever."""
+class KeepAliveLimit:
+    """Fails a stream that sends only keep-alives for too long."""
 
     def __init__(self, call: Call, clock: Clock) -> None:
         self._clock = clock
         self._endless = call.options.timeout_ms == 0
         self._last = clock.monotonic()
 
-    def heard(self, *, news: bool) -> None:
-        """Something came; ``ProviderUnavailable`` when it has been keep-alives for too long."""
+    def received(self, *, news: bool) -> None:
+        """Data arrived; raises ``ProviderUnavailable`` after keep-alives for too long."""
         now = self._clock.monotonic()
         if news:
             self._last = now
-        elif now - self._last > LONGEST_SILENCE and not self._endless:
+        elif now - self._last > MAX_SILENCE and not self._endless:
             raise ProviderUnavailable(
-                "The server has sent nothing but keep-alives for "
-                f"{LONGEST_SILENCE / 60:.0f} minutes."
+                f"The server has sent nothing but keep-alives for {MAX_SILENCE / 60:.0f} minutes."
             )
 
 
 class Allowance:
-    """Ends an answer that exceeds ``LARGEST_BODY`` or ``LARGEST_ANSWER``."""
+    """Stops a response that exceeds ``LARGEST_BODY`` or ``LARGEST_ANSWER``."""
 
     def __init__(self, builder: MessageBuilder) -> None:
         self._builder = builder
         self._received = 0
-        # Content cannot be larger than the body, so that nothing is counted before that.
+        # Content cannot be larger than the body, so nothing is counted before that.
         self._next_count = LARGEST_ANSWER
 
     def spend(self, size: int) -> None:
-        """``size`` more bytes have arrived and were decoded; raises ``AnswerTooLarge``."""
+        """Count ``size`` more decoded bytes; raises ``AnswerTooLarge``."""
         self._received += size
         if self._received < self._next_count:
             return
@@ -247,14 +246,14 @@ def _too_large(limit: str) -> AnswerTooLarge:
 
 async def _read(
     response: ResponseStream,
-    frames: Frames,
+    frames: EventFramer,
     decoder: Decoder,
     builder: MessageBuilder,
     flush: Flush,
-    patience: Patience,
+    keep_alives: KeepAliveLimit,
 ) -> None:
     feed = decoder.feed
-    hesitant = decoder if isinstance(decoder, HesitantDecoder) else None
+    hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
     allowance = Allowance(builder)
     some = False
     try:
@@ -265,7 +264,7 @@ async def _read(
                 some = True
                 if decoder.finished:
                     return
-            patience.heard(news=builder.has_news)
+            keep_alives.received(news=builder.has_news)
             flush()
             if hesitant is not None:
                 response.allow_silence(hesitant.over_after)
@@ -290,9 +289,9 @@ async def _report(call: Call, response: ResponseStream) -> None:
 
 
 def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The wire's headers, overlaid by the model's, the credential's and the caller's.
+    """Returns the wire's headers, overlaid by the model's, the credential's and the caller's.
 
-    The caller takes a header away by giving it as ``None``.
+    The caller removes a header with ``None``.
     """
     merged: dict[str, tuple[str, str]] = {}
     layers: tuple[Mapping[str, str | None], ...] = (
@@ -311,15 +310,15 @@ def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, st
 
 
 def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
-    """The caller's patience, where it has said so; ``0`` means for ever.
+    """Returns the caller's timeouts; ``0`` means no limit.
 
-    With the wires of OpenAI, ``environ`` may say more.
+    With the wires of OpenAI, variables in ``environ`` apply too.
     """
     said: dict[str, float] = {}
     if call.options.timeout_ms is not None:
         said = dict.fromkeys(("first_byte", "idle"), call.options.timeout_ms / 1000)
     if call.model.api.startswith("openai-"):
-        named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_PATIENCE}
+        named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_TIMEOUTS}
         said |= {name: seconds for name, seconds in named.items() if seconds}
     return Timeouts(**said) if said else None
 

@@ -1,8 +1,8 @@
-"""History for the model that is asked now, whoever wrote it. Pure.
+"""Adapts the history to the target model. Pure.
 
-A conversation may have been led with other models, cut off, or edited. Every provider refuses
-some of that: a foreign signature, a call without a result, an id in the wrong alphabet. What comes
-out of here is valid for the target, and equal input gives equal output, so prompt caches hold.
+A conversation may come from other models, be cut off, or edited. Every provider refuses some of
+that: a foreign signature, a call without a result, an id in the wrong alphabet. The result is valid
+for the target, and equal input gives equal output, so that prompt caches hold.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from pi.base.records import replace
 
 NO_RESULT = "No result provided"
 NO_OUTPUT = "(no tool output)"
-"""For wires that refuse a result without a word."""
+"""For wires that refuse an empty result."""
 NO_IMAGES = "(image omitted: model does not support images)"
 IMAGES_FOLLOW = "Attached image(s) from tool result:"
-"""For wires on which pictures follow the results, which cannot hold them."""
+"""For wires on which pictures follow the results, which cannot contain them."""
 
-LONGEST_ID = 64
-"""Characters of a tool-call id that every wire takes."""
+MAX_ID_LENGTH = 64
+"""Maximum length of a tool-call id that every wire accepts."""
 
 MakeId: TypeAlias = Callable[[str, AssistantMessage], str]
-"""The target's form of a tool-call id, given the message that holds the call."""
+"""Returns the target's form of a tool-call id, given the message that holds the call."""
 
 _ODD_IN_ID = r"[^A-Za-z0-9_-]"
 
 
 def prepare(messages: Sequence[Message], model: Model, make_id: MakeId) -> tuple[Message, ...]:
-    """``messages`` as ``model`` can take them: see the module's description."""
+    """Returns ``messages`` in a form that ``model`` accepts: see the module's description."""
     adapted = (_adapt(message, model) for message in messages if not _ended_early(message))
     return tuple(pair_results(_rename_calls(adapted, make_id)))
 
@@ -54,23 +54,23 @@ def is_own(message: AssistantMessage, model: Model) -> bool:
 
 
 def same_id(identifier: str, _: AssistantMessage) -> str:
-    """For wires that take any tool-call id."""
+    """For wires that accept any tool-call id."""
     return identifier
 
 
 def plain_id(identifier: str, _: AssistantMessage) -> str:
-    """For wires that take letters, digits, ``_`` and ``-``, as many as ``LONGEST_ID``."""
-    return re.sub(_ODD_IN_ID, "_", identifier)[:LONGEST_ID]
+    """For wires that accept letters, digits, ``_`` and ``-``, at most ``MAX_ID_LENGTH``."""
+    return re.sub(_ODD_IN_ID, "_", identifier)[:MAX_ID_LENGTH]
 
 
 def unique_id(identifier: str, taken: set[str]) -> str:
-    """``identifier``, or one like it that is not ``taken``; from now on it is."""
-    wanted = identifier or "call"
-    candidate, count = wanted, 1
+    """Returns ``identifier`` or a variant that is not in ``taken``, and adds it there."""
+    base = identifier or "call"
+    candidate, count = base, 1
     while candidate in taken:
         count += 1
         suffix = f"_{count}"
-        candidate = wanted[: LONGEST_ID - len(suffix)] + suffix
+        candidate = base[: MAX_ID_LENGTH - len(suffix)] + suffix
     taken.add(candidate)
     return candidate
 
@@ -91,12 +91,12 @@ def _adapt(message: Message, model: Model) -> Message:
 
 
 def _has_name(block: Text | Thinking | ToolCall) -> bool:
-    """Drop calls without a name: they would be refused on every later turn."""
+    """Whether a call has a name: without one it would be refused on every later turn."""
     return not isinstance(block, ToolCall) or bool(block.name)
 
 
 def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | None:
-    """A foreign block without what only its author's provider understands."""
+    """Returns a foreign block without signatures that only its own provider understands."""
     match block:
         case Thinking():
             if block.redacted is True or not block.thinking.strip():
@@ -109,7 +109,7 @@ def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | Non
 
 
 def without_images(message: Message, words: str = NO_IMAGES) -> Message:
-    """``message`` with ``words`` in place of every picture."""
+    """Returns ``message`` with ``words`` in place of every picture."""
     match message:
         case UserMessage(content=tuple(blocks)) | ToolResultMessage(content=blocks):
             shown = (Text(text=words) if isinstance(block, Image) else block for block in blocks)
@@ -119,7 +119,7 @@ def without_images(message: Message, words: str = NO_IMAGES) -> Message:
 
 
 def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Message]:
-    """Give every call an id that the target accepts and no other call has; results follow.
+    """Give every call a unique id that the target accepts; results follow.
 
     A result belongs to the latest earlier call with its id, which matters where a server used the
     same id twice.
@@ -140,7 +140,7 @@ def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Mess
             case ToolResultMessage() if message.tool_call_id in current:
                 yield replace(message, tool_call_id=current[message.tool_call_id])
             case ToolResultMessage():
-                continue  # its call is gone, and no provider takes a result alone
+                continue  # its call is missing, and no provider accepts a result alone
             case _:
                 yield message
 
@@ -148,7 +148,7 @@ def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Mess
 def pair_results(messages: Iterable[Message]) -> Iterator[Message]:
     """Put exactly one result behind every call, in the order of the calls' batch.
 
-    Whatever stood between a call and its result comes after the results; a second result for the
+    Messages between a call and its result are moved behind the results; a second result for the
     same call is dropped.
     """
     waiting: dict[str, ToolCall] = {}

@@ -1,7 +1,7 @@
-"""Notes about how an answer came about, which its message keeps. Pure.
+"""Repairs: resends a request without the part that the server rejected. Pure.
 
-A session that finds one does better from the start on its next turn, also after it was resumed:
-what a server has refused is not sent to it again.
+The message keeps a note of each repair, so that the session does not send the rejected part again
+on later turns, also after it was resumed.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from pi.ai.errors import BadRequest, ProviderError
 from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import Call
-from pi.ai.wire_support.exchange import agreed_payload
+from pi.ai.wire_support.exchange import apply_payload_hook
 from pi.ai.wire_support.handoff import is_own
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
 
 THINKING_REJECTED = "thinking_signature_rejected"
-"""The answer came only after the earlier thoughts were left out."""
+"""The request succeeded only after earlier thinking was left out."""
 STRICT_REJECTED = "strict_schema_rejected"
-"""The answer came only after tools lost their strictness."""
+"""The request succeeded only after tools lost their strictness."""
 TOOL_REJECTED = "tool_schema_rejected"
-"""The answer came only after a tool was left out."""
+"""The request succeeded only after a tool was left out."""
 
 
 class Repairs(Record):
-    """What a request goes without because the server refused it."""
+    """What is left out of a request because the server rejected it."""
 
     thinking: bool = False
-    """The earlier thoughts."""
+    """Earlier thinking blocks."""
     strict: bool = False
     """Strictness of tools."""
     tools: frozenset[str] = frozenset()
-    """Tools with schemas that the server cannot take."""
+    """Tools with schemas that the server does not support."""
 
     def __or__(self, more: Repairs) -> Repairs:
         return Repairs(
@@ -50,7 +50,7 @@ NO_REPAIRS = Repairs()
 
 
 def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
-    """The note that one ``repair`` was made after ``refusal``."""
+    """Returns the note that ``repair`` was made after ``refusal``."""
     if repair.thinking:
         kind = THINKING_REJECTED
     else:
@@ -59,12 +59,12 @@ def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
 
 
 def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) -> bool:
-    """Whether the server has refused strict tools now or on an earlier turn."""
+    """Whether the server has rejected strict tools now or on an earlier turn."""
     return repairs.strict or any(_has_note(message, model, STRICT_REJECTED) for message in messages)
 
 
-def without_thoughts(answer: AssistantMessage) -> AssistantMessage:
-    """``answer`` without what led to it, and without the proofs of that in what is left."""
+def without_thinking(answer: AssistantMessage) -> AssistantMessage:
+    """Returns ``answer`` without its thinking, and without the signatures that depend on it."""
     kept = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
     return replace(answer, content=tuple(kept))
 
@@ -73,11 +73,12 @@ def without_refused_thoughts(
     messages: Sequence[Message],
     model: Model,
     repairs: Repairs,
-    forget: Callable[[AssistantMessage], AssistantMessage] = without_thoughts,
+    forget: Callable[[AssistantMessage], AssistantMessage] = without_thinking,
 ) -> tuple[Message, ...]:
-    """``messages`` without the thoughts that the server has refused now or on an earlier turn.
+    """Returns ``messages`` without the thinking that the server rejected now or on an earlier turn.
 
-    Those that it has sent since are good. Other models' thoughts stay, as they go as plain text.
+    Thinking that it has sent since is valid. Other models' thinking stays: it is sent as plain
+    text.
     """
     end = _refused(messages, model, repairs)
     trusted = (
@@ -89,10 +90,10 @@ def without_refused_thoughts(
     return (*trusted, *messages[end:])
 
 
-def lacks_thought(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
-    """Whether the latest answer made calls after a thought that is left out.
+def lacks_thinking(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
+    """Whether the latest response made calls after thinking that is left out.
 
-    Some models can then not go on thinking: they want to see what came before the calls.
+    Some models can then not continue to think: they require what came before the calls.
     """
     answers = (
         (at, message)
@@ -113,7 +114,7 @@ def _unsigned(block: Text | ToolCall) -> Text | ToolCall:
 
 
 def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int:
-    """How many of ``messages`` must go without their thoughts."""
+    """Returns how many of ``messages`` must be sent without their thinking."""
     if repairs.thinking:
         return len(messages)
     notes = (
@@ -128,14 +129,11 @@ def _has_note(message: Message, model: Model, kind: str) -> bool:
     return any(note.get("type") == kind for note in message.diagnostics or ())
 
 
-# Asking again at once without what a server refused, where it would refuse it on every turn.
+MAX_DROPPED_TOOLS = 3
+"""How many tools are left out, one after the other, before the rejection is raised."""
 
 
-MOST_TOOLS = 3
-"""Tools that are given up, one after the other, before the refusal counts."""
-
-
-async def ask_with_repairs(
+async def send_with_repairs(
     call: Call,
     builder: MessageBuilder,
     clock: Clock,
@@ -144,21 +142,21 @@ async def ask_with_repairs(
     deliver: Callable[[Json], Awaitable[None]],
     next_repair: Callable[[BadRequest, Json], Repairs | None],
 ) -> None:
-    """Encode and deliver until an answer comes; every repair is noted in the answer's message.
+    """Encode and send until a response comes; every repair is noted in its message.
 
-    ``next_repair`` says what a refused payload must go without. The refusal is raised where that is
-    nothing, where it was tried already, and where a part of an answer has come.
+    ``next_repair`` returns what a rejected payload must leave out. The rejection is raised if that
+    is nothing, if it was tried already, or if a part of a response has arrived.
     """
     repairs = NO_REPAIRS
     while True:
-        payload = await agreed_payload(call, encode(repairs))
+        payload = await apply_payload_hook(call, encode(repairs))
         try:
             await deliver(payload)
             return
         except BadRequest as refusal:
             repair = next_repair(refusal, payload) or NO_REPAIRS
             repaired = repairs | repair
-            if repaired == repairs or len(repaired.tools) > MOST_TOOLS or not builder.empty:
+            if repaired == repairs or len(repaired.tools) > MAX_DROPPED_TOOLS or not builder.empty:
                 raise
             repairs = repaired
             builder.diagnostics.append(repair_note(repair, refusal, clock.now_ms()))

@@ -1,7 +1,7 @@
-"""Server-sent events: bytes as they arrive → events. Pure, and the hottest loop of the product.
+"""Parser of server-sent events. Pure, and the hottest loop of the product.
 
-Whole reads are split at blank lines with C-speed searches; only an event of an unusual shape is
-looked at line by line. Tolerant as servers need it: LF, CRLF and lone CR, a byte-order mark, a last
+Whole reads are split at blank lines with C-speed searches; only an event of an unusual form is
+parsed line by line. Accepts what servers send: LF, CRLF and lone CR, a byte-order mark, a last
 event without a blank line, comments, several ``data`` lines.
 """
 
@@ -12,13 +12,13 @@ from typing import TypeAlias
 from pi.ai.errors import AnswerTooLarge
 
 ServerEvent: TypeAlias = tuple[str, bytes]
-"""Name of the event (empty when the server gives none) and its data."""
+"""Name of the event (empty if the server sends none) and its data."""
 
 LARGEST_EVENT = 16 * 1024 * 1024
-"""Bytes of one event of an answer, over every transport; a larger one ends the answer."""
+"""Limit of bytes of one event, over every transport; a larger one ends the response."""
 
-MOST_OF_THE_START = 4096
-"""About how many bytes are kept to explain a stream that had no event."""
+MAX_START_BYTES = 4096
+"""Approximate bytes that are kept to explain a stream without events."""
 
 _LINE_ENDS = {b"\n\n": b"\n", b"\n\r": b"\r\n", b"\r\r": b"\r"}
 """How blank lines begin, and the line end of a server that writes them so."""
@@ -28,24 +28,24 @@ _LF, _CR = b"\n\r"
 
 
 class SseReader:
-    """Feed it bytes in any pieces; it gives the events that are complete."""
+    """Splits bytes, in any pieces, into complete events."""
 
     def __init__(self) -> None:
         self._held = bytearray()
-        """The beginning of an event whose end has not come."""
+        """The beginning of an incomplete event."""
         self._last_byte = b""
-        """Of what is held: a blank line may be torn."""
+        """Where to search in the held data: a blank line may be split."""
         self.first_bytes = b""
-        """The start of what came before the first event, to explain a stream that had none."""
+        """The start of the data before the first event, to explain a stream without events."""
         self._seen_event = False
-        # Most streams repeat one kind of event, so the next ones are expected to look like the
-        # last one: how it began, up to its data, and the blank line behind it.
+        # Most streams repeat one kind of event, so the next ones are expected to look like the last
+        # one: its prefix up to the data, and the blank line behind it.
         self._lead, self._name, self._blank = b"data: ", "", b"\n\n"
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
-        """The events that ``chunk`` completes; ``AnswerTooLarge`` when the next one has no end."""
-        if not self._seen_event and len(self.first_bytes) < MOST_OF_THE_START:
-            self.first_bytes += chunk[:MOST_OF_THE_START]
+        """Returns the events that ``chunk`` completes; raises ``AnswerTooLarge``."""
+        if not self._seen_event and len(self.first_bytes) < MAX_START_BYTES:
+            self.first_bytes += chunk[:MAX_START_BYTES]
         self._held += chunk
         recent = self._last_byte + chunk
         end = self._last_blank_line(recent)
@@ -61,14 +61,14 @@ class SseReader:
         return self._events(whole)
 
     def finish(self) -> list[ServerEvent]:
-        """The event that the stream ended with, where no blank line followed it."""
+        """Returns the last event of a stream without a blank line behind it."""
         rest, self._held, self._last_byte = bytes(self._held), bytearray(), b""
         return self._events(rest)
 
     def _last_blank_line(self, data: bytes) -> int:
-        """Where the last one begins; negative where there is none."""
+        """Returns the index of the last one; negative if there is none."""
         end = data.rfind(self._blank)
-        for blank in _LINE_ENDS:  # a server, or a proxy on the way, may change its mind
+        for blank in _LINE_ENDS:  # a server, or a proxy on the way, may change its line ends
             later = data.rfind(blank, end + 1)
             if later > end:
                 self._blank, end = blank, later
@@ -84,7 +84,7 @@ class SseReader:
         return events
 
     def _alike(self, whole: bytes) -> list[ServerEvent] | None:
-        """The events, if all of them begin like the last one and have one line of data."""
+        """Returns the events, if all of them begin like the last one and have one line of data."""
         lead, name = self._lead, self._name
         if not whole.startswith(lead):
             return None
@@ -93,14 +93,14 @@ class SseReader:
         return events if len(events) == len(lines) else None
 
     def _expect(self, name: str) -> None:
-        """Look out for events with this name, or for those without one."""
+        """Expect events with this name, or without one."""
         self._name, self._lead = name, b"data: "
         if name:
             self._lead = b"event: " + name.encode() + _LINE_ENDS[self._blank] + b"data: "
 
 
 def event_too_large() -> AnswerTooLarge:
-    """The error for an event of more than ``LARGEST_EVENT`` bytes."""
+    """Returns the error for an event of more than ``LARGEST_EVENT`` bytes."""
     return AnswerTooLarge(
         f"The server sent an event larger than the limit of {LARGEST_EVENT >> 20} MiB.",
         hint="Check the provider's base URL, or choose another model.",
@@ -108,7 +108,7 @@ def event_too_large() -> AnswerTooLarge:
 
 
 def _parsed(whole: bytes) -> list[ServerEvent]:
-    """The events of whole lines; those that carry no data are none."""
+    """Parses whole lines; events without data are skipped."""
     events: list[ServerEvent] = []
     name, data = "", list[bytes]()
     for line in (*whole.splitlines(), b""):

@@ -1,9 +1,10 @@
-"""Schemas of tools for strict sampling: the model can only write arguments that fit them. Pure.
+"""Tool schemas: strict ones, objects, and grammars. Pure.
 
-Servers take such schemas in a small dialect of JSON Schema, in which every object is closed, and
-never beside tools that are not strict. A schema that the dialect cannot express has no strict form:
-a model that may not say what the tool allows is worse than one that may say too much, as whoever
-runs the tool checks its arguments anyway.
+With a strict schema the model can only write arguments that fit it. Servers accept such schemas in
+a subset of JSON Schema, in which every object is closed, and never beside tools that are not
+strict. A schema that the subset cannot express has no strict form: forbidding arguments that the
+tool accepts is worse than allowing too many, because they are validated before the tool runs
+anyway.
 """
 
 from __future__ import annotations
@@ -28,37 +29,37 @@ _NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
 
 
 class Dialect(Record):
-    """What a server's strict schemas may say."""
+    """What a server's strict schemas may contain."""
 
     unsayable: frozenset[str] = _UNSAYABLE
-    """Keywords that are refused and cannot be left out without changing the meaning."""
+    """Keywords that are rejected and cannot be left out without changing the meaning."""
     kept: frozenset[str] | None = None
-    """The only keywords that are taken, so that others are left out; ``None`` takes all."""
+    """The supported keywords; others are left out. ``None`` supports all."""
     optional_properties: bool = False
 
 
 CLAUDE = Dialect(
     unsayable=_UNSAYABLE | {"$ref"}, kept=_DESCRIBING | _PARTS, optional_properties=True
 )
-"""As Anthropic and Bedrock take it: limits on lengths and ranges are left out."""
+"""For Anthropic and Bedrock: limits on lengths and ranges are left out."""
 OPENAI = Dialect()
-"""As both of OpenAI's wires take it."""
+"""For both of OpenAI's wires."""
 
 
 def strict_schemas(
     tools: Sequence[Tool], dialect: Dialect, *, supported: bool = True, refused: bool = False
 ) -> dict[str, Json]:
-    """The strict schemas of ``tools`` by name: of all of them, or else none.
+    """Returns the strict schemas of ``tools`` by name: of all of them, or else none.
 
-    None are for a server that is not known to take them, and none for one that ``refused`` them.
-    Raises ``BadRequest`` where a tool that requires to be strict cannot be.
+    None for a server that is not known to support them, or that has ``refused`` them. Raises
+    ``BadRequest`` if a tool that requires strictness cannot be strict.
     """
     schemas: dict[str, Json] = {}
     if not supported or refused:
         refuse_loosening(tools, STRICT_REFUSED if refused else NO_STRICT_TOOLS)
         return {}
     for tool in tools:
-        schema = strict_schema(tool.parameters, dialect) if _wish(tool) else None
+        schema = strict_schema(tool.parameters, dialect) if _strictness(tool) else None
         if schema is None:
             refuse_loosening(tools, _why_loose(tool))
             return {}
@@ -67,9 +68,9 @@ def strict_schemas(
 
 
 def refuse_loosening(tools: Iterable[Tool], obstacle: str) -> None:
-    """Raise ``BadRequest``, with the ``obstacle``, if one of ``tools`` requires to be strict."""
+    """Raise ``BadRequest`` with the ``obstacle`` if one of ``tools`` requires strictness."""
     for tool in tools:
-        if _wish(tool) == "require":
+        if _strictness(tool) == "require":
             raise BadRequest(
                 f"The tool {tool.name} requires strict arguments, but {obstacle}.",
                 hint="Choose a model with strict tools, and only tools that allow them.",
@@ -77,7 +78,7 @@ def refuse_loosening(tools: Iterable[Tool], obstacle: str) -> None:
 
 
 def strict_schema(parameters: Json, dialect: Dialect) -> Json | None:
-    """``parameters`` with every object closed; ``None`` where that cannot say the same."""
+    """Returns ``parameters`` with every object closed; ``None`` if that changes the meaning."""
     if parameters.get("type") != "object" or "anyOf" in parameters:
         return None
     try:
@@ -90,16 +91,16 @@ class _NotStrict(Exception):
     """A part of a schema has no strict form."""
 
 
-def _wish(tool: Tool) -> str:
+def _strictness(tool: Tool) -> str:
     match tool.constrained_sampling:
-        case {"type": "json_schema", "strict": "prefer" | "require" as wish}:
-            return str(wish)
+        case {"type": "json_schema", "strict": "prefer" | "require" as strictness}:
+            return str(strictness)
         case _:
             return ""
 
 
 def _why_loose(tool: Tool) -> str:
-    if _wish(tool):
+    if _strictness(tool):
         return f"the parameters of the tool {tool.name} have no strict form"
     return f"the tool {tool.name} beside it is not strict"
 
@@ -134,7 +135,7 @@ def _closing(schema: Json, dialect: Dialect) -> Json:
     if dialect.optional_properties:
         return {"required": required, "additionalProperties": False}
     if len(required) != len(properties) or not all(name in required for name in properties):
-        raise _NotStrict  # the model would have to send something for an optional property
+        raise _NotStrict  # the model would have to send a value for an optional property
     return {"additionalProperties": False}
 
 
@@ -144,17 +145,17 @@ def _checked(value: Any, kind: type[T]) -> T:
     return value
 
 
-# Schemas of tools for servers that take only an object at the top. Pure.
+# Schemas for servers that accept only an object at the top.
 
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf")
 
 
 def object_schema(parameters: Json) -> Json:
-    """``parameters`` as an object.
+    """Returns ``parameters`` as an object schema.
 
-    One tool whose schema is something else must not make every request fail: alternatives become
-    one object with the properties of all.
+    One tool with another schema must not make every request fail: alternatives become one object
+    with the properties of all.
     """
     if parameters.get("type") == "object" and not any(key in parameters for key in _COMBINATORS):
         return parameters
@@ -176,15 +177,15 @@ def _branches(schema: Json) -> Iterator[Json]:
                     yield from _branches(branch)
 
 
-# Tools that a model calls with one text, held to a grammar, in place of arguments. Pure.
+# Tools that a model calls with one text, constrained by a grammar, instead of arguments.
 
 
 _SYNTAXES = (("openai_lark", "lark"), ("openai_regex", "regex"))
-"""Our names for grammars, and the servers' names for their syntax; the first one there is taken."""
+"""Our names for grammars, and the servers' names for their syntax; the first match is used."""
 
 
 def grammar_of(tool: Tool) -> Json | None:
-    """The ``syntax`` and the ``definition`` of a tool's grammar."""
+    """Returns the ``syntax`` and the ``definition`` of a tool's grammar."""
     match tool.constrained_sampling:
         case {"type": "grammar", "variants": dict(variants)}:
             for ours, syntax in _SYNTAXES:
@@ -194,13 +195,13 @@ def grammar_of(tool: Tool) -> Json | None:
 
 
 def text_arguments(tools: Iterable[Tool]) -> dict[str, str]:
-    """By name, the tools that a text can call, and the argument that it becomes."""
+    """Returns, by tool name, the argument that the text of a text call becomes."""
     found = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
     return {name: argument for name, argument in found if argument}
 
 
 def _only_string(tool: Tool) -> str | None:
-    """The argument of a tool that has just one, which is a string."""
+    """Returns the argument of a tool that has exactly one, a string."""
     match tool.parameters.get("properties"):
         case dict(properties) if len(properties) == 1:
             name, schema = next(iter(properties.items()))

@@ -1,9 +1,9 @@
-"""Child processes: the one place that starts, feeds, reads, times out and kills them.
+"""Child processes: the only package that starts, feeds, reads, times out and kills them.
 
-A child gets exactly the environment it is given, a session of its own, no file descriptors but
-its three streams, and nothing to read unless asked for. Ending it ends its whole tree, also
-descendants that ignore SIGTERM, have moved to another session or have lost their parent. It ends
-with pi at the latest, however pi ends; ``supervisor.py`` says how.
+A child gets exactly the environment it is given, a session of its own, no file descriptors but its
+three streams, and no input unless requested. Ending it ends its whole tree, also descendants that
+ignore SIGTERM, have moved to another session or have lost their parent. It never outlives pi, even
+if pi is killed; ``supervisor.py`` explains how.
 """
 
 from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn

@@ -1,4 +1,4 @@
-"""Starting a program, talking to it, and waiting for its end."""
+"""Starts a program, exchanges data with it and waits for its end."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pi.base.records import Record
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1024 * 1024
-"""Bytes that wait for a slow reader before the child has to wait too; no pipe holds more."""
+MAX_BUFFERED_BYTES = 1024 * 1024
+"""Bytes buffered for a slow reader before the child has to wait; larger than any pipe."""
 QUIET_AFTER_EXIT = 0.1
-"""Seconds of silence after which a child that has ended is expected to say nothing more."""
-LONGEST_DRAIN = 1.0
-"""Seconds after which even a talkative background process is no longer listened to."""
+"""Seconds of silence after which an ended child is expected to write nothing more."""
+MAX_DRAIN_SECONDS = 1.0
+"""Seconds after which output of a background process is no longer read."""
 GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 
@@ -42,24 +42,24 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its id."""
+        """The process id."""
 
     @property
     def returncode(self) -> int | None:
-        """How it ended, -n by signal n; ``None`` while it runs."""
+        """Exit code, -n for signal n; ``None`` while it runs."""
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left of it and of what it has started."""
+        """Whether the program and everything it started have ended."""
 
     def watch(self, on_exit: Callable[[], None]) -> None:
         """Call ``on_exit`` when the program itself has ended."""
 
-    async def ask_to_end(self, grace: float) -> None:
+    async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
 
     def kill(self) -> None:
-        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        """Kill all, including new children; not async, so that it cannot be interrupted."""
 
 
 class Exit(Record):
@@ -75,13 +75,13 @@ class Exit(Record):
 
 
 class Finished(Exit):
-    """What ``run`` has seen of a process."""
+    """The result of ``run``."""
 
     output: bytes = b""
     errors: bytes = b""
     timed_out: bool = False
     truncated: bool = False
-    """Whether there was more output or errors than asked for."""
+    """Whether output or errors exceeded the limit."""
 
 
 async def spawn(
@@ -94,11 +94,11 @@ async def spawn(
     errors: Literal["merged", "separate"] = "merged",
     detached: bool = False,
 ) -> Child:
-    """Start a program; ``async with`` the child, so that nothing is left behind.
+    """Start a program; use ``async with`` on the child, so that nothing is left running.
 
-    What it writes to its standard error comes with its ``output``, or separately. It ends with pi
-    at the latest, with all that it has started, even if pi is killed; a ``detached`` one goes on.
-    That must not have our pipes, which end with us.
+    Its standard error is merged into ``output`` or read separately. The program and its descendants
+    end with pi, even if pi is killed; a ``detached`` one goes on. That one must not have our pipes,
+    which end with us.
     """
     name = os.urandom(8).hex()
     lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
@@ -113,7 +113,7 @@ async def spawn(
             output=output == "pipe",
             errors=errors == "separate",
         )
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in a word or variable
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument or variable
         raise _spawn_failed(command[0], cwd, error) from error
     child = Child(process)
     try:
@@ -125,7 +125,7 @@ async def spawn(
 
 
 _detached: list[tuple[str, DirectProcess]] = []
-"""Commands that go on without us."""
+"""Commands that outlive pi."""
 
 
 async def _start_detached(command: Sequence[str], **how: Any) -> Process:
@@ -136,21 +136,21 @@ async def _start_detached(command: Sequence[str], **how: Any) -> Process:
 
 
 def left_running() -> list[str]:
-    """The detached programs that still run, each with its process id."""
+    """Returns the detached programs that still run, each with its process id."""
     return [f"{command} (pid {each.pid})" for command, each in _detached if each.is_running]
 
 
 async def _start_supervised(command: Sequence[str], **how: Any) -> Process:
     if sys.platform == "win32":
         return DirectProcess(command, **how)
-    from pi.base.processes import supervised  # Windows cannot load it
+    from pi.base.processes import supervised  # lazy: Windows cannot import it
 
     for _ in range(2):
         try:
             return await supervised.start_supervised(command, **how)
-        except supervised.SupervisorLost as problem:
+        except supervised.SupervisorLost as error:
             supervised.SUPERVISOR.drop()
-            reason = problem
+            reason = error
     log.warning("programs run without a supervisor, which cannot be started: %s", reason)
     return DirectProcess(command, **how)
 
@@ -167,8 +167,8 @@ async def run(
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
-    After ``timeout`` seconds its tree is killed; what it had written by then is in the result.
-    What it leaves in the background ends with pi, unless it is ``detached``.
+    After ``timeout`` seconds its tree is killed; the result holds what it had written by then. Its
+    background processes end with pi, unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
     timed_out = False
@@ -206,20 +206,21 @@ async def _feed(child: Child, data: bytes) -> None:
 
 
 async def _collect(output: asyncio.StreamReader, limit: int) -> bytes:
-    """What a program writes; one byte more than ``limit`` says that there was more."""
+    """Returns the output; one byte more than ``limit`` means that there was more."""
     kept = bytearray()
-    while chunk := await output.read(MOST_WAITING):
+    while chunk := await output.read(MAX_BUFFERED_BYTES):
         kept += chunk[: limit + 1 - len(kept)]
     return bytes(kept)
 
 
 class Child:
-    """A running program. Read its output while you wait for it: a full pipe stops it.
+    """A running program. Read its output while waiting for it: a full pipe blocks it.
 
-    ``output`` and ``errors`` (empty if merged) end when nobody can write to them any more. Once
-    the program itself has ended, a background process that holds the pipe is listened to only
-    until it is quiet. Leaving ``async with`` by an exception, or before the program has ended,
-    terminates its tree; background processes of a program that has ended live on, unheard.
+    ``output`` and ``errors`` (empty if merged) end when the last writer has closed them. Once the
+    program itself has ended, output of a background process that holds the pipe is read only until
+    it is quiet. Leaving ``async with`` by an exception, or before the program has ended, terminates
+    its tree; background processes of a program that has ended continue, and their output is
+    dropped.
     """
 
     def __init__(self, process: Process) -> None:
@@ -233,7 +234,7 @@ class Child:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the program and everything that it has started have ended."""
+        """Whether the program and everything it started have ended."""
         return self._process.is_gone
 
     async def wait(self) -> Exit:
@@ -244,25 +245,25 @@ class Child:
         return Exit(exit_code=code) if code >= 0 else Exit(signal=-code)
 
     async def write(self, data: bytes) -> None:
-        """Give bytes to its standard input; ConnectionError once it no longer reads."""
+        """Write to its standard input; raises ConnectionError once it no longer reads."""
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(data)
             await self._writer.drain()
-        if self._writer is None or self._writer.is_closing():  # also while we waited
+        if self._writer is None or self._writer.is_closing():  # may have changed while we waited
             raise BrokenPipeError("the program has ended or its input was closed")
 
     def close_stdin(self) -> None:
-        """Tell the program that no more input comes."""
+        """Close its standard input."""
         if self._writer is not None:
             self._writer.close()
 
     async def terminate(self, *, grace: float = GRACE) -> None:
-        """End the program and its descendants, or those that an ended program has left behind.
+        """End the program and its descendants, also those that an ended program has left running.
 
         They get SIGTERM and, after ``grace`` seconds or when we are cancelled, SIGKILL.
         """
         try:
-            await self._process.ask_to_end(grace)
+            await self._process.terminate(grace)
         finally:
             self._process.kill()
 
@@ -291,30 +292,30 @@ class Child:
             return
         self._abandon_input()
         for listener in self._listeners:
-            listener.expect_the_end()
+            listener.close_soon()
         self._ended.set()
 
     def _abandon_input(self) -> None:
         if self._writer is None:
             return
         if self._writer.transport.get_write_buffer_size() > 0:
-            self._writer.transport.abort()  # closing would wait until somebody reads it
+            self._writer.transport.abort()  # closing would wait for a reader
         else:
             self._writer.close()
 
 
 class _Listener(asyncio.StreamReaderProtocol):
-    """Hands what comes through a pipe to its reader, as long as more is expected."""
+    """Passes the data of a pipe to its reader until no more is expected."""
 
     def __init__(self, pipe: IO[bytes] | None = None) -> None:
-        self.reader = asyncio.StreamReader(limit=MOST_WAITING // 2)
+        self.reader = asyncio.StreamReader(limit=MAX_BUFFERED_BYTES // 2)
         super().__init__(self.reader)
         self._pipe = pipe
         self._transport: asyncio.BaseTransport | None = None
         self._fresh = False
 
     async def connect(self) -> None:
-        """Begin to listen."""
+        """Start reading."""
         if self._pipe is None:
             self.reader.feed_eof()
         else:
@@ -329,16 +330,16 @@ class _Listener(asyncio.StreamReaderProtocol):
         super().data_received(data)
 
     def close(self) -> None:
-        """Stop listening; what has come can still be read."""
+        """Stop reading; data that has arrived can still be read."""
         if self._transport is not None:
             self._transport.close()
         elif self._pipe is not None:
             self._pipe.close()
 
-    def expect_the_end(self) -> None:
-        """Stop listening soon, although somebody may hold the pipe."""
+    def close_soon(self) -> None:
+        """Stop reading soon, although a background process may hold the pipe."""
         self._fresh = True
-        self._settle(time.monotonic() + LONGEST_DRAIN)
+        self._settle(time.monotonic() + MAX_DRAIN_SECONDS)
 
     def _settle(self, deadline: float) -> None:
         if self._pipe is None or self._transport is None or self._transport.is_closing():
@@ -349,8 +350,8 @@ class _Listener(asyncio.StreamReaderProtocol):
             loop.call_later(QUIET_AFTER_EXIT, self._settle, deadline)
             return
         if sys.platform != "win32":
-            with suppress(BlockingIOError):  # a slow reader of ours may have left something
-                if data := os.read(self._pipe.fileno(), MOST_WAITING):
+            with suppress(BlockingIOError):  # data left by a slow reader of ours
+                if data := os.read(self._pipe.fileno(), MAX_BUFFERED_BYTES):
                     self.data_received(data)
         self._transport.close()
 

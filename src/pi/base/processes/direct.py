@@ -1,4 +1,4 @@
-"""A program as a plain child of pi: one that outlives pi, or where there is no supervisor."""
+"""A program as a direct child of pi: one that outlives pi, or without a supervisor."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pi.base.processes.tree import Tree, signal_all
+from pi.base.processes.tree import ProcessTree, signal_all
 
 KILL_ROUNDS = 20
 
 
 class DirectProcess:
-    """A child of ours; its descendants are searched for when it is ended, not before."""
+    """A direct child; its descendants are searched for only when it is terminated."""
 
     def __init__(
         self,
@@ -49,30 +49,30 @@ class DirectProcess:
             self._popen.stdout,
             self._popen.stderr,
         )
-        self._tree = Tree(self.pid, marker)
+        self._tree = ProcessTree(self.pid, marker)
         self._loop = asyncio.get_running_loop()
         self._pidfd: int | None = None
         self._on_exit: Callable[[], None] = lambda: None
 
     @property
     def returncode(self) -> int | None:
-        """How it ended, -n by signal n; ``None`` while it runs."""
+        """Exit code, -n for signal n; ``None`` while it runs."""
         return self._popen.returncode
 
     @property
     def is_running(self) -> bool:
-        """Whether the program itself runs, without asking for its descendants."""
+        """Whether the program itself runs, regardless of its descendants."""
         return self._popen.poll() is None
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left of it and of what it has started."""
+        """Whether the program and everything it started have ended."""
         if self._popen.returncode is None:
             return False
         return sys.platform == "win32" or not self._members()
 
     def watch(self, on_exit: Callable[[], None]) -> None:
-        """Call ``on_exit`` when it has ended, without a thread where the system can."""
+        """Call ``on_exit`` when it has ended, without a thread where the system supports that."""
         self._on_exit = on_exit
         try:
             self._pidfd = os.pidfd_open(self.pid)
@@ -81,10 +81,10 @@ class DirectProcess:
         else:
             self._loop.add_reader(self._pidfd, self._ended)
 
-    async def ask_to_end(self, grace: float) -> None:
+    async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
         if sys.platform == "win32":
-            return  # where a program cannot be asked
+            return  # Windows has no SIGTERM
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + grace
         pause = 0.005
@@ -93,9 +93,9 @@ class DirectProcess:
             pause = min(pause * 2, 0.2)
 
     def kill(self) -> None:
-        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        """Kill all, including new children; not async, so that it cannot be interrupted."""
         if sys.platform == "win32":
-            with suppress(OSError, subprocess.TimeoutExpired):  # it may be missing
+            with suppress(OSError, subprocess.TimeoutExpired):  # the program may be missing
                 tool = ["taskkill", "/T", "/F", "/PID", str(self.pid)]
                 subprocess.run(tool, capture_output=True, timeout=5)
             self._popen.kill()
@@ -113,7 +113,7 @@ class DirectProcess:
         return bool(self._tree.members())
 
     def _signal(self, number: int) -> bool:
-        """Signal all; whether there was anything to signal."""
+        """Signal all; returns whether there was anything to signal."""
         self._tree.is_reaped = self._popen.returncode is not None
         members = self._tree.members()
         signal_all(members, number, group=None if self._tree.is_reaped else self.pid)

@@ -1,4 +1,4 @@
-"""Which of our variables a child process may see."""
+"""Filters of the environment for child processes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 MARKER = "PI_CHILD_ID"
-"""Variable by which a descendant is known although its parents are gone.
+"""Variable that identifies a descendant although its parents are gone.
 
-Holds the names of all our children above it, so that what a pi inside a pi starts is found too.
+It lists all our children above it, so that processes started by a nested pi are found too.
 """
 
 ALLOWED = (
@@ -23,22 +23,23 @@ ALLOWED = (
 )
 DESKTOP = (
     r"DISPLAY|WAYLAND_.*|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|TMUX.*|WSL.*"
-    r"|TERMUX_.*|ANDROID_.*|PREFIX|LD_LIBRARY_PATH|LD_PRELOAD"  # programs of Termux need these
+    r"|TERMUX_.*|ANDROID_.*|PREFIX|LD_LIBRARY_PATH|LD_PRELOAD"  # Termux programs need these
 )
-"""What a program needs beside ``ALLOWED`` to reach the screen and the clipboard."""
+"""What a program needs besides ``ALLOWED`` to reach the screen and the clipboard."""
 GIT_PLACES = (
     r"GIT_((COMMON_)?DIR|(IMPLICIT_)?WORK_TREE|(INDEX|GRAFT|SHALLOW)_FILE|NAMESPACE|PREFIX"
     r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|REPLACE_REF_BASE|NO_REPLACE_OBJECTS"
     r"|INTERNAL_SUPER_PREFIX)"
 )
-"""What ties git to one repository, wherever it is run."""
+"""Variables that tie git to one repository, wherever it is run."""
 
 
 def with_absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
-    """``environ`` with the absolute folders of PATH only: for what pi starts on its own.
+    """Returns ``environ`` with only the absolute folders of PATH: for programs that pi itself
+    starts.
 
-    Others (``.``, ``node_modules/.bin``, an empty one) mean a folder of the project, whose ``git``
-    or ``rg`` would run although nobody trusts it. Commands of the user and of the model keep them.
+    Relative ones (``.``, ``node_modules/.bin``, an empty one) mean a folder of the project, whose
+    ``git`` or ``rg`` would run without being trusted. Commands of the user and the model keep them.
     """
     return {
         name: _absolute(value) if name.upper() == "PATH" else value
@@ -47,28 +48,29 @@ def with_absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Where a program is, in the absolute folders of PATH or at the path that ``name`` is."""
-    import shutil  # takes 5 ms, and most runs look for no program
+    """Returns the path of a program found in the absolute folders of PATH, or given as a path."""
+    import shutil  # lazy: takes 5 ms, and most runs look for no program
 
     return shutil.which(name, path=_absolute(environ.get("PATH", os.defpath)))
 
 
 def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
-    """The harmless part of ``environ``: for extensions, servers, status commands, installers."""
+    """Returns the harmless part of ``environ``: for extensions, servers, status commands,
+    installers."""
     return with_absolute_path(_matching(environ, ALLOWED))
 
 
 def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The part of ``environ`` for clipboard programs and tmux.
+    """Returns the part of ``environ`` for clipboard programs and tmux.
 
-    A clipboard program stays in the background as long as it owns the clipboard, with everything
-    that it was given.
+    A clipboard program keeps running in the background while it owns the clipboard, with its whole
+    environment.
     """
     return with_absolute_path(_matching(environ, rf"{ALLOWED}|{DESKTOP}"))
 
 
 def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """``environ`` for the person's own commands: all but ``names`` and what misleads git."""
+    """Returns ``environ`` for the user's commands: without ``names`` and what misleads git."""
     return {
         name: value
         for name, value in environ.items()

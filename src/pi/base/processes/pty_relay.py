@@ -1,8 +1,8 @@
-"""A process between a program on a terminal and us, who have pipes.
+"""Relay process between a program on a terminal and the pipes of pi.
 
-Started as a script with the size and the program as arguments, with nothing but the standard
-library: it makes a terminal, runs the program in it, hands on what it writes, and ends as it ends.
-On its input come frames of one letter and a length: ``i`` for keys, ``r`` for a new size.
+Run as a script with the size and the program as arguments; it uses only the standard library. It
+opens a terminal, runs the program in it, passes on its output and exits with its exit code. Its
+input consists of frames of one letter and a length: ``i`` for keys, ``r`` for a new size.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ READ_SIZE = 65536
 PAUSE = 0.05
 QUIET_AFTER_EXIT = 0.1
 """Seconds of silence after the end of a program in which its background processes may write."""
-LONGEST_DRAIN = 1.0
-"""Seconds after which even a talkative one is no longer listened to."""
+MAX_DRAIN_SECONDS = 1.0
+"""Seconds after which output of a background process is no longer read."""
 
 
 def main(
     arguments: list[str], *, open_terminal: Callable[[], tuple[int, int]] | None = None
 ) -> int:
-    """Run ``COLUMNS ROWS PROGRAM ARGS…`` in a terminal; the exit code is the program's.
+    """Run ``COLUMNS ROWS PROGRAM ARGS…`` in a terminal; returns the program's exit code.
 
-    Where the system gives no terminal, that is said and the program runs without one.
+    If the system has no terminal to offer, reports that and runs the program without one.
     """
     columns, rows, *command = arguments
     try:
         ours, theirs = (open_terminal or os.openpty)()
-    except OSError as problem:
-        _run_without(command, problem)
+    except OSError as error:
+        _run_without(command, error)
     resize(theirs, int(columns), int(rows))
     pid = os.fork()
     if pid == 0:
@@ -45,28 +45,28 @@ def main(
         os.login_tty(theirs)
         os.execvp(command[0], command)
     os.close(theirs)
-    # Whoever ends us ends the program too: its last words are handed on, then we end with it.
+    # A signal to this process ends the program too: its last output is passed on first.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return Relay(pid, ours).run()
 
 
-def _run_without(command: list[str], problem: OSError) -> NoReturn:
-    reason = problem.strerror or problem
+def _run_without(command: list[str], error: OSError) -> NoReturn:
+    reason = error.strerror or error
     os.write(1, f"PTY error: {reason}; the command runs without a terminal.\n".encode())
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the frames on our input are not for it
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the frames on our input are not for the program
     os.execvp(command[0], command)
 
 
 def resize(terminal: int, columns: int, rows: int) -> None:
-    """Tell a terminal how large it is; the program in it hears of that by a signal."""
-    import fcntl  # neither of them on Windows
+    """Set the size of a terminal; the program in it gets SIGWINCH."""
+    import fcntl  # lazy: neither exists on Windows
     import termios
 
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 class Relay:
-    """Carries bytes both ways until the program has ended and is quiet."""
+    """Passes bytes both ways until the program has ended and is quiet."""
 
     def __init__(self, pid: int, terminal: int) -> None:
         self._pid = pid
@@ -76,22 +76,22 @@ class Relay:
         self._sources = [0, terminal]
 
     def run(self) -> int:
-        """Carry on to the end; the exit code, 128 + n for a signal."""
+        """Relay until the end; returns the exit code, 128 + n for signal n."""
         ended = status = 0
         while self._is_open and not ended:
-            self._carry(PAUSE)
+            self._relay(PAUSE)
             ended, status = os.waitpid(self._pid, os.WNOHANG)
         if not ended:
             status = os.waitpid(self._pid, 0)[1]
         self._sources = [self._terminal]
-        deadline = time.monotonic() + LONGEST_DRAIN
-        while self._is_open and self._carry(QUIET_AFTER_EXIT) and time.monotonic() < deadline:
+        deadline = time.monotonic() + MAX_DRAIN_SECONDS
+        while self._is_open and self._relay(QUIET_AFTER_EXIT) and time.monotonic() < deadline:
             pass
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
 
-    def _carry(self, seconds: float) -> bool:
-        """Hand on what comes next, if it comes in time; whether there was output."""
+    def _relay(self, seconds: float) -> bool:
+        """Pass on the next data that arrives in time; returns whether there was output."""
         ready = select.select(self._sources, [], [], seconds)[0]
         if 0 in ready:
             self._take_input()
@@ -102,7 +102,7 @@ class Relay:
     def _hand_on_output(self) -> None:
         try:
             data = os.read(self._terminal, READ_SIZE)
-        except OSError:  # how Linux says that nobody has the terminal open any more
+        except OSError:  # on Linux: the terminal is closed on the other side
             data = b""
         self._is_open = bool(data)
         while data:

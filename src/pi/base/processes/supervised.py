@@ -1,4 +1,4 @@
-"""pi's side of the supervisor: a program that ends with pi, with all that it has started."""
+"""pi's side of the supervisor: a program that ends with pi, with all its descendants."""
 
 from __future__ import annotations
 
@@ -32,49 +32,50 @@ _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); import supervisor, tree;"
     " sys.exit(supervisor.main(tree, adopts=sys.argv[2] == '1'))"
 )
-"""Behind the standard library, so that no file of ours takes the place of one of its modules."""
+"""Appended to the path, so that our files never shadow modules of the standard library."""
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 """All that the supervisor gets of our environment: a command can read that of its parents."""
-_PATIENCE = 2.0
-"""Seconds in which a reaper that is asked to kill has to answer, and then to have done it."""
+_GRACE_SECONDS = 2.0
+"""Seconds for a reaper to acknowledge a kill request, and then to finish it."""
 
 
 class SupervisorLost(Exception):
-    """There is no supervisor, or it has ended before it could start a program."""
+    """There is no supervisor, or it ended before it could start a program."""
 
 
 class SupervisorClient:
-    """Starts the supervisor of this process with the first command, and anew when it has died."""
+    """Starts the supervisor with the first command, and again after it has died."""
 
     def __init__(self, *, adopts: bool = True) -> None:
         self._adopts = adopts
-        self._lock = threading.Lock()  # programs may be started from the loops of several threads
+        # programs may be started from the event loops of several threads
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
 
     @property
     def pid(self) -> int | None:
-        """Its process; ``None`` until the first command."""
+        """Its process id; ``None`` until the first command."""
         return self._process.pid if self._process and self._requests else None
 
     def connect(self) -> socket.socket:
-        """Have a reaper started, and return the socket to it."""
+        """Request a reaper and return the socket to it."""
         with self._lock:
             requests = self._requests or self._start()
             ours, theirs = socket.socketpair()
             try:
                 socket.send_fds(requests, [b"+"], [theirs.fileno()])
-            except OSError as problem:
+            except OSError as error:
                 ours.close()
                 self._drop()
-                raise SupervisorLost(str(problem)) from problem
+                raise SupervisorLost(str(error)) from error
             finally:
                 theirs.close()
             ours.settimeout(0)
             return ours
 
     def drop(self) -> None:
-        """Use another one from now on; this one ends with the last of its commands."""
+        """Use a new supervisor from now on; this one ends with the last of its commands."""
         with self._lock:
             self._drop()
 
@@ -85,9 +86,9 @@ class SupervisorClient:
 
     def _start(self) -> socket.socket:
         if self._process is not None:
-            self._process.poll()  # the one that was lost
+            self._process.poll()  # the lost one
         ours, theirs = socket.socketpair()
-        ours.settimeout(_PATIENCE)  # one that was stopped must not stop us
+        ours.settimeout(_GRACE_SECONDS)  # a stopped supervisor must not block us
         folder = str(Path(__file__).parent)
         words = [sys.executable, "-I", "-S", "-c", _BOOT, folder, "1" if self._adopts else "0"]
         try:
@@ -100,9 +101,9 @@ class SupervisorClient:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        except (OSError, ValueError) as problem:  # as in a program that is not Python itself
+        except (OSError, ValueError) as error:  # as in a program that embeds Python
             ours.close()
-            raise SupervisorLost(str(problem)) from problem
+            raise SupervisorLost(str(error)) from error
         finally:
             theirs.close()
         self._requests = ours
@@ -117,12 +118,12 @@ class SupervisorClient:
 
 class _Unwatched(subprocess.Popen[bytes]):
     def __del__(self, *_: object) -> None:
-        """Do not warn: it ends by itself after us."""
+        """Suppress the warning: it ends by itself after us."""
 
 
 SUPERVISOR = SupervisorClient()
 _living: set[SupervisedProcess] = set()
-"""Those with anything left of them: their sockets stay open until we end, however we end."""
+"""Processes that have not ended: their sockets stay open until we end."""
 
 
 class SupervisedProcess:
@@ -152,19 +153,19 @@ class SupervisedProcess:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left of it and of what it has started."""
+        """Whether the program and everything it started have ended."""
         return self._gone.is_set()
 
     async def start(self, request: bytes, streams: Sequence[int]) -> None:
-        """Hand over what to run; ``OSError`` says why it could not be started."""
+        """Send the request; raises ``OSError`` with the reason if it could not be started."""
         try:
             data = LENGTH.pack(len(request)) + request
             try:
                 sent = socket.send_fds(self._control, [data], streams)
                 if sent < len(data):
                     await self._loop.sock_sendall(self._control, data[sent:])
-            except OSError as problem:
-                raise SupervisorLost(str(problem)) from problem
+            except OSError as error:
+                raise SupervisorLost(str(error)) from error
             await self._answered.wait()
         except BaseException:
             self.kill()
@@ -180,7 +181,7 @@ class SupervisedProcess:
         if self.returncode is not None:
             self._loop.call_soon(on_exit)
 
-    async def ask_to_end(self, grace: float) -> None:
+    async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
         self._order(ASK_TO_END)
         with suppress(TimeoutError):
@@ -188,7 +189,7 @@ class SupervisedProcess:
                 await self._gone.wait()
 
     def kill(self) -> None:
-        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        """Kill all, including new children; not async, so that it cannot be interrupted."""
         if self.is_gone:
             return
         self._order(KILL)
@@ -203,7 +204,7 @@ class SupervisedProcess:
         self._wait(lambda: False)
 
     def _wait(self, is_done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _GRACE_SECONDS
         while not (self.is_gone or is_done()) and (left := deadline - time.monotonic()) > 0:
             self._control.settimeout(left)
             self._take()
@@ -216,7 +217,7 @@ class SupervisedProcess:
                 self._control.send(order)
 
     def _take(self) -> None:
-        """Read what the reaper reports; the end of the stream says that nothing is left."""
+        """Read the reaper's reports; the end of the stream means that nothing is left."""
         try:
             data = self._control.recv(4096)
         except (BlockingIOError, TimeoutError):
@@ -272,10 +273,10 @@ async def start_supervised(
     output: bool,
     errors: bool,
 ) -> SupervisedProcess:
-    """Start a program with pipes for the streams that are wanted.
+    """Start a program with pipes for the requested streams.
 
-    Without ``errors`` its standard error goes where its output goes. ``OSError`` or ``ValueError``
-    if it cannot be started, ``SupervisorLost`` if that cannot be said.
+    Without ``errors`` its standard error is merged into its output. Raises ``OSError`` or
+    ``ValueError`` if it cannot be started, ``SupervisorLost`` if that is unknown.
     """
     request = marshal.dumps(
         (
@@ -285,7 +286,7 @@ async def start_supervised(
             marker,
         )
     )
-    # For programs that watch what is started in their process: the exec is in another one.
+    # Audit event for programs that watch what this process starts: the exec is in another one.
     sys.audit("subprocess.Popen", command[0], list(command), str(cwd), dict(env))
     with _Pipes() as pipes:
         child_in, our_in = pipes.new("wb") if stdin else (pipes.null(), None)
@@ -304,7 +305,7 @@ def _encoded(text: str) -> bytes:
 
 
 class _Pipes:
-    """The pipes of one program: closed again if it cannot be started."""
+    """The pipes of one program; closed again if it cannot be started."""
 
     def __init__(self) -> None:
         self._theirs: list[int] = []
@@ -320,7 +321,7 @@ class _Pipes:
             pipe.close()
 
     def new(self, mode: str) -> tuple[int, IO[bytes]]:
-        """The program's end and ours."""
+        """Returns the program's end and ours."""
         reader, writer = os.pipe()
         theirs, ours = (reader, writer) if mode == "wb" else (writer, reader)
         self._theirs.append(theirs)
@@ -328,17 +329,17 @@ class _Pipes:
         return theirs, pipe
 
     def null(self) -> int:
-        """Nothing to read, and nowhere to write."""
+        """Returns descriptors without input and output."""
         self._theirs.append(descriptor := os.open(os.devnull, os.O_RDWR))
         return descriptor
 
     def keep(self) -> None:
-        """The program has started: leave our ends to it."""
+        """The program has started: keep our ends open."""
         self._ours.clear()
 
 
 def _forget_all() -> None:
-    """A fork of this process must not keep our commands alive, nor end them."""
+    """A fork of this process must neither keep our commands alive nor end them."""
     SUPERVISOR.forget()
     for process in _living:
         process.forget()

@@ -1,4 +1,4 @@
-"""The processes between pi and its commands, which outlive pi long enough to end the commands.
+"""Processes between pi and its commands that outlive pi long enough to end the commands.
 
 pi ── supervisor ── reaper ── command ── what the command starts
                  └─ reaper ── command ── …
@@ -15,7 +15,7 @@ Two properties of a reaper replace every guess about who started what:
   a daemon does to its session, its group or its environment, it stays below the reaper, and the
   reaper of another command, or the program into which pi is embedded, never sees it.
 * It holds the other end of a socket to pi. The kernel closes pi's end when pi ends, however it
-  ends. On that the reaper asks everything below it to end, and kills what is left after a second.
+  ends. Then the reaper sends SIGTERM to everything below it, and kills the rest after a second.
 
 A direct child of a reaper keeps its id until the reaper waits for it, so that signals to it reach
 no stranger; deeper descendants are compared by their start time (``tree.send``).
@@ -23,7 +23,7 @@ no stranger; deeper descendants are compared by their start time (``tree.send``)
 A reaper may be killed itself. Then the command falls to the supervisor, which is a subreaper too
 and kills what it adopts. (``PR_SET_PDEATHSIG`` would not do for any of this: it reaches direct
 children only, set-user-id programs clear it, and in pi it would be bound to the thread that
-started the command.) Where there are no subreapers, descendants are found by ``tree.Tree``.
+started the command.) Where there are no subreapers, descendants are found by\n``tree.ProcessTree``.
 
 pi sends, for each command, one byte with a socket, which the reaper that waits takes; then on that
 socket the length of a request, the request (``marshal``) with the three streams, and later
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
-    from pi.base.processes.tree import Running, Tree
+    from pi.base.processes.tree import ProcessInfo, ProcessTree
 
     Request = tuple[list[bytes], dict[bytes, bytes], bytes, str]
-    """Words, variables, working directory, marker."""
+    """Arguments, variables, working directory, marker."""
 
 FRAME = struct.Struct("!ci")
 LENGTH = struct.Struct("!I")
@@ -66,37 +66,37 @@ ASK_TO_END, KILL = b"T", b"K"
 GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL when pi is gone."""
 LOST, PI_IS_GONE = 127, 3
-"""Exit codes of a reaper that has failed, and of one that no request will reach any more."""
+"""Exit codes of a reaper that has failed, and of one that will get no request any more."""
 
 _SET_NAME, _SET_SUBREAPER = 15, 36
 _IGNORED = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 _READ_SIZE = 65536
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 5.0
-"""Seconds between two attempts to kill: what another user owns or a broken disk holds stays."""
+_FIRST_PAUSE, _MAX_PAUSE = 0.001, 5.0
+"""Seconds between two attempts to kill: processes of other users or stuck in the kernel stay."""
 
 
 def main(tree: ModuleType, *, adopts: bool) -> int:
-    """Serve requests that come over file descriptor 0 until pi is gone and all commands ended."""
+    """Serve requests on file descriptor 0 until pi is gone and all commands have ended."""
     prctl = _find_prctl() if adopts else None
-    # They end when pi ends. A signal to everything that belongs to pi must not make them end
-    # before they have ended the commands.
+    # They end when pi ends. A signal to everything that belongs to pi must not end them before they
+    # have ended the commands.
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _IGNORED}
-    # What was ignored when pi was started (nohup) is ignored by its commands too. Python itself
-    # ignores the other two.
+    # Signals that were ignored when pi was started (nohup) are ignored by its commands too. Python
+    # itself ignores the other two.
     defaults = [int(number) for number, how in before.items() if how != signal.SIG_IGN]
     defaults += [int(signal.SIGPIPE), int(signal.SIGXFSZ)]
     requests = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no stream of a command may get this number
-    gc.disable()  # a collection would copy every page that is shared with the reapers
+    gc.disable()  # a collection would copy every page shared with the reapers
     return Supervisor(requests, tree, prctl, defaults).run()
 
 
 def _find_prctl() -> Callable[..., int] | None:
-    """Linux's ``prctl``, if this process could become a child subreaper."""
+    """Returns Linux's ``prctl``, if this process can become a child subreaper."""
     if not sys.platform.startswith("linux"):
         return None
     try:
-        import ctypes  # may be missing from a Python that was built without libffi
+        import ctypes  # lazy: missing from a Python built without libffi
 
         prctl: Callable[..., int] = ctypes.CDLL(None).prctl
         if prctl(_SET_SUBREAPER, 1, 0, 0, 0) != 0:
@@ -108,7 +108,7 @@ def _find_prctl() -> Callable[..., int] | None:
 
 
 def _wake_on_child() -> int:
-    """A file descriptor that becomes readable when a child has ended."""
+    """Returns a file descriptor that becomes readable when a child has ended."""
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     os.set_blocking(theirs, False)
@@ -118,7 +118,7 @@ def _wake_on_child() -> int:
 
 
 class Supervisor:
-    """Keeps one reaper ready for the next command, and ends what a killed one has left."""
+    """Keeps one reaper ready for the next command, and ends what a killed reaper has left."""
 
     def __init__(
         self,
@@ -135,12 +135,12 @@ class Supervisor:
         self._spare = 0
         """The reaper that waits for a request."""
         self._reapers: set[int] = set()
-        """All of them, with the spare one."""
+        """All reapers, including the spare one."""
         self._has_strays = False
         self._pause = _FIRST_PAUSE
 
     def run(self) -> int:
-        """Until the last reaper has ended after pi."""
+        """Run until the last reaper has ended after pi."""
         wake = _wake_on_child()
         taken, taking = os.pipe()
         while self._is_serving or self._reapers or self._has_strays:
@@ -157,11 +157,12 @@ class Supervisor:
         return 0
 
     def _fork(self, wake: int, taken: int, taking: int) -> None:
-        """Fork a reaper while there is time for it: before the next command, not with it."""
+        """Fork a reaper in advance: before the next command, not with it."""
         try:
             pid = os.fork()
         except OSError:  # too many processes
-            self._requests.close()  # by which pi sees it, also for what it has just requested
+            # closing it reports the failure to pi, also for a pending request
+            self._requests.close()
             self._is_serving = False
             return
         if pid == 0:
@@ -189,14 +190,15 @@ class Supervisor:
         try:
             while (changed := os.waitpid(-1, os.WNOHANG | os.WUNTRACED))[0]:
                 pid, status = changed
-                if os.WIFSTOPPED(status):  # by its command: it would not see that pi is gone
+                # stopped by its command: it would not see that pi is gone
+                if os.WIFSTOPPED(status):
                     os.kill(pid, signal.SIGCONT)
                 else:
                     self._note_end(pid, os.waitstatus_to_exitcode(status))
         except ChildProcessError:
             pass
         if self._has_strays:
-            table: dict[int, Running] = self._tree.processes()
+            table: dict[int, ProcessInfo] = self._tree.processes()
             strays = [
                 each
                 for each in table.values()
@@ -205,7 +207,7 @@ class Supervisor:
             for each in strays:
                 self._tree.send(each, signal.SIGKILL)
             self._has_strays = bool(strays)
-            self._pause = min(self._pause * 2, _LONGEST_PAUSE) if strays else _FIRST_PAUSE
+            self._pause = min(self._pause * 2, _MAX_PAUSE) if strays else _FIRST_PAUSE
 
     def _note_end(self, pid: int, code: int) -> None:
         self._reapers.discard(pid)
@@ -213,12 +215,12 @@ class Supervisor:
             self._spare = 0
         if code == PI_IS_GONE:
             self._is_serving = False
-        elif code != 0:  # a reaper was killed: what it had adopted is ours now
+        elif code != 0:  # a reaper was killed: its adopted children are ours now
             self._has_strays = True
 
 
 def _candidates(program: bytes, env: dict[bytes, bytes]) -> list[bytes]:
-    """The files that a program's name may mean, as the shell looks for them."""
+    """Returns the files that a program name may mean, in the shell's search order."""
     if b"/" in program:
         return [program]
     folders = env.get(b"PATH", os.defpath.encode()).split(b":")
@@ -227,7 +229,7 @@ def _candidates(program: bytes, env: dict[bytes, bytes]) -> list[bytes]:
 
 
 def _receive_with_descriptors(source: socket.socket, size: int) -> tuple[bytes, list[int]]:
-    """Bytes, and the file descriptors that came with them: three at most."""
+    """Returns bytes and the file descriptors that came with them: three at most."""
     data, messages, _, _ = source.recvmsg(size, socket.CMSG_SPACE(3 * 4))
     descriptors: list[int] = []
     for level, kind, content in messages:
@@ -260,7 +262,7 @@ class Reaper:
         self._wake = _wake_on_child()
         self._root = 0
         self._has_ended = False
-        self._found: Tree | None = None
+        self._found: ProcessTree | None = None
         """Finds descendants where they are not adopted."""
         self._kill_at: float | None = None
         self._pause = _FIRST_PAUSE
@@ -275,10 +277,10 @@ class Reaper:
         if request is None:
             return  # pi is gone already
         (command, env, cwd, marker), streams, orders = request
-        self._send(READY, os.getpid())  # first: the command may stop us before we can say more
-        problem = self._start(command, env, cwd, streams)
-        if problem:
-            self._send(FAILED, problem)
+        self._send(READY, os.getpid())  # first: the command may stop us before we can send more
+        code = self._start(command, env, cwd, streams)
+        if code:
+            self._send(FAILED, code)
             return
         if self._prctl is None:
             self._found = self._tree.Tree(self._root, marker)
@@ -297,7 +299,7 @@ class Reaper:
                     self._pi_is_gone()
 
     def _receive(self) -> tuple[Request, list[int], bytes] | None:
-        """The request, its streams and what pi has said since; ``None`` if pi is gone."""
+        """Returns the request, its streams and later orders; ``None`` if pi is gone."""
         received, streams = _receive_with_descriptors(self._control, _READ_SIZE)
         start = LENGTH.size
         while len(received) < start or len(received) < (end := start + _length(received)):
@@ -310,9 +312,9 @@ class Reaper:
     def _start(
         self, command: list[bytes], env: dict[bytes, bytes], cwd: bytes, streams: list[int]
     ) -> int:
-        """Start the command; 0, or the errno of what went wrong."""
+        """Start the command; returns 0 or the errno."""
         actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
-        problem = errno.ENOENT
+        code = errno.ENOENT
         try:
             os.chdir(cwd)
             for path in _candidates(command[0], env):
@@ -320,14 +322,14 @@ class Reaper:
                     self._root = self._spawn(path, command, env, actions)
                     return 0
                 except OSError as error:
-                    problem = error.errno or errno.ENOEXEC
-        except OSError as error:  # of the directory
-            problem = error.errno or errno.ENOENT
+                    code = error.errno or errno.ENOEXEC
+        except OSError as error:  # the directory is missing
+            code = error.errno or errno.ENOENT
         finally:
             os.chdir("/")
             for stream in streams:
                 os.close(stream)
-        return problem
+        return code
 
     def _spawn(
         self, path: bytes, command: list[bytes], env: dict[bytes, bytes], actions: list[Any]
@@ -352,7 +354,7 @@ class Reaper:
             return b""
 
     def _obey(self, orders: bytes) -> None:
-        """Do what pi says."""
+        """Execute orders from pi."""
         if KILL in orders:
             self._send(KILLING)
             self._kill_at, self._pause = time.monotonic(), _FIRST_PAUSE
@@ -367,7 +369,7 @@ class Reaper:
             self._kill_at, self._pause = time.monotonic() + GRACE, _FIRST_PAUSE
 
     def _until_next(self) -> float | None:
-        """Kill if it is time for that; seconds after which to come back."""
+        """Kill if it is time for that; returns the seconds until the next call."""
         if self._kill_at is None:
             if self._found is None or not self._has_ended:
                 return None  # the kernel reports every end that matters
@@ -375,11 +377,11 @@ class Reaper:
             return left
         else:
             self._signal(signal.SIGKILL)
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        self._pause = min(self._pause * 2, _MAX_PAUSE)
         return self._pause
 
     def _signal(self, number: int) -> None:
-        members: list[Running]
+        members: list[ProcessInfo]
         if self._found is not None:
             members = self._found.members()
         else:
@@ -388,7 +390,7 @@ class Reaper:
         self._tree.signal_all(members, number, group=group)
 
     def _reap(self) -> bool:
-        """Take note of what has ended; whether anything is left."""
+        """Reap ended children; returns whether anything is left."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)

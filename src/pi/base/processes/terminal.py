@@ -1,4 +1,4 @@
-"""A terminal for a program that wants one: what a person types reaches it, what it draws us."""
+"""Runs programs on a terminal: a child on a pty, or an attached program on the user's terminal."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pi.base.processes.environment import find_program
 from pi.base.processes.pty_relay import FRAME, SIZE
 
 KIND = "xterm-256color"
-"""What programs take it for (``TERM``); everything can show at least that."""
+"""The value of ``TERM``, which every terminal can display."""
 
 
 def has_terminals() -> bool:
-    """Whether this system can make one; Windows cannot."""
+    """Whether this system supports pseudo-terminals; Windows does not."""
     return hasattr(os, "openpty")
 
 
-class Terminal:
-    """Runs one program; keys sent before it has started wait for it."""
+class ChildTerminal:
+    """A pseudo-terminal for one program; keys sent before it has started are queued."""
 
     def __init__(self, *, columns: int = 80, rows: int = 24) -> None:
         self._size = columns, rows
@@ -36,8 +36,8 @@ class Terminal:
     async def spawn(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
         """Start a program as ``pi.base.processes.spawn`` does, but in this terminal.
 
-        It leads a session of its own, and all that it writes comes as ``output``, with the
-        sequences that move a cursor. It ends with 128 + n when signal n has ended it.
+        It leads a session of its own. Everything it writes is in ``output``, including the
+        sequences that move the cursor. Its exit code is 128 + n if signal n ended it.
         """
         # Isolated and without site: it needs only the standard library, and starts in 15 ms.
         script = [sys.executable, "-I", "-S", str(pty_relay.__file__)]
@@ -47,22 +47,22 @@ class Terminal:
         )
         try:
             self._child = child
-            await self._tell(self._waiting)
+            await self._send_frames(self._waiting)
         except BaseException as error:
             await child.__aexit__(type(error))
             raise
         return child
 
     async def send(self, keys: bytes) -> None:
-        """Type something."""
-        await self._tell(FRAME.pack(b"i", len(keys)) + keys)
+        """Send typed keys."""
+        await self._send_frames(FRAME.pack(b"i", len(keys)) + keys)
 
     async def resize(self, columns: int, rows: int) -> None:
-        """The window has another size now."""
+        """Set the size of the window."""
         self._size = columns, rows
-        await self._tell(FRAME.pack(b"r", SIZE.size) + SIZE.pack(columns, rows))
+        await self._send_frames(FRAME.pack(b"r", SIZE.size) + SIZE.pack(columns, rows))
 
-    async def _tell(self, frames: bytes) -> None:
+    async def _send_frames(self, frames: bytes) -> None:
         if self._child is None:
             self._waiting += frames
             return
@@ -70,30 +70,27 @@ class Terminal:
             if frames:
                 await self._child.write(frames)
         except ConnectionError:
-            return  # the program has just ended: nobody reads this any more
-
-
-# A program that gets the terminal: an editor, a pager.
+            return  # the program has just ended
 
 
 async def run_attached(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
-    """Run a program in the foreground, with our own three streams, to its end; its exit code.
+    """Run a program, such as an editor, on our terminal until it ends; returns its exit code.
 
-    It stays in our process group: only that one may read from the terminal. The caller has given
-    the terminal back before. Ctrl+C and Ctrl+\\ then concern the program alone; whoever stops
-    waiting ends it.
+    It stays in our process group, because only that one may read from the terminal. The caller has
+    released the terminal before. Ctrl+C and Ctrl+\\ then reach the program alone; cancelling the
+    wait ends the program.
     """
-    with _keys_are_for_the_program():
+    with _survive_terminal_signals():
         try:
             process = subprocess.Popen(  # noqa: ASYNC220 - asyncio would take the terminal from it
                 [find_program(command[0], env) or command[0], *command[1:]], cwd=cwd, env=dict(env)
             )
-        except (OSError, ValueError) as problem:
-            reason = getattr(problem, "strerror", None) or str(problem)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
             raise SpawnFailed(
                 f"Cannot run {command[0]}: {reason}.",
                 hint="Check that it is installed and on PATH.",
-            ) from problem
+            ) from error
         try:
             return await asyncio.to_thread(process.wait)
         finally:
@@ -102,8 +99,8 @@ async def run_attached(command: Sequence[str], *, cwd: Path, env: Mapping[str, s
 
 
 @contextmanager
-def _keys_are_for_the_program() -> Iterator[None]:
-    """Survive the signals that keys send to everyone in the process group.
+def _survive_terminal_signals() -> Iterator[None]:
+    """Survive the signals that keys send to the whole process group.
 
     Not by ignoring them: the program would inherit that.
     """

@@ -1,7 +1,7 @@
-"""The system's table of processes: who descends from whom, and a signal that hits no stranger.
+"""Process table: finds descendants, and signals processes without hitting reused ids.
 
 Also loaded by the supervisor (``supervisor.py``), which has no site-packages and should start in
-milliseconds: only the standard library, and of that only what is cheap to import.
+milliseconds: it imports only cheap modules of the standard library.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Running:
-    """One line of the table."""
+class ProcessInfo:
+    """One row of the process table."""
 
     __slots__ = ("group", "marked", "parent", "pid", "session", "started", "stopped")
 
@@ -41,27 +41,28 @@ class Running:
         """Distinguishes two processes that have had the same id."""
         self.stopped = stopped
         self.marked = marked
-        """Whether its environment contains the name that was looked for."""
+        """Whether its environment contains the marker."""
 
 
-class Tree:
-    """A program and its descendants, for when nothing has adopted those that lost their parent.
+class ProcessTree:
+    """A program and its descendants, where no subreaper adopts orphans.
 
     Descendants are found by their parents, by the session or group of the program, by a marker in
-    their environment, and by having been seen before. One that has changed its session, cleared
-    its environment and lost its parent before the first look is not found: only a child subreaper
-    (see ``supervisor.py``) finds that.
+    their environment, and by having been seen before. One that has changed its session, cleared its
+    environment and lost its parent before the first look is not found: only a child subreaper (see
+    ``supervisor.py``) finds that.
     """
 
     def __init__(self, root: int, marker: str) -> None:
         self.root = root
         self.is_reaped = False
-        """Set by the owner: then another process may have the id of the program."""
+        """Set by the owner once the program was reaped: its id may then belong to another process.
+        """
         self._marker = marker
         self._known: set[tuple[int, str]] = set()
 
-    def members(self) -> list[Running]:
-        """Those that are alive, parents before their children."""
+    def members(self) -> list[ProcessInfo]:
+        """Returns the living members, parents before their children."""
         table = processes(self._marker)
         owns_group = not self.is_reaped or self.root not in table
         found = [
@@ -77,12 +78,12 @@ class Tree:
         return sorted(members.values(), key=lambda each: each.pid)
 
 
-def descendants(table: dict[int, Running], roots: Iterable[int]) -> list[Running]:
-    """Everything below ``roots``, parents before their children."""
-    children: dict[int, list[Running]] = {}
+def descendants(table: dict[int, ProcessInfo], roots: Iterable[int]) -> list[ProcessInfo]:
+    """Returns everything below ``roots``, parents before their children."""
+    children: dict[int, list[ProcessInfo]] = {}
     for each in table.values():
         children.setdefault(each.parent, []).append(each)
-    below: list[Running] = []
+    below: list[ProcessInfo] = []
     seen = set(roots)
     level = list(seen)
     while level:
@@ -93,11 +94,11 @@ def descendants(table: dict[int, Running], roots: Iterable[int]) -> list[Running
     return below
 
 
-def signal_all(members: Iterable[Running], number: int, *, group: int | None = None) -> None:
-    """Send a signal to processes of the table, to ``group`` (an unreaped leader's) in one go.
+def signal_all(members: Iterable[ProcessInfo], number: int, *, group: int | None = None) -> None:
+    """Send a signal to processes of the table, and to ``group`` (of an unreaped leader) at once.
 
-    The group comes first, so that a shell ends before it can report what became of its children.
-    Stopped processes are continued after SIGTERM: they would never see it otherwise.
+    The group comes first, so that a shell ends before it can report the end of its children.
+    Stopped processes are continued after SIGTERM, because they would never handle it otherwise.
     """
     if group is not None:
         try:
@@ -111,15 +112,15 @@ def signal_all(members: Iterable[Running], number: int, *, group: int | None = N
             send(each, signal.SIGCONT)
 
 
-def send(process: Running, number: int) -> None:
-    """Signal a process, unless its id belongs to another one by now."""
+def send(process: ProcessInfo, number: int) -> None:
+    """Signal a process, unless its id was reused."""
     try:
         _send(process, number)
     except (ProcessLookupError, PermissionError):
         pass
 
 
-def _send(process: Running, number: int) -> None:
+def _send(process: ProcessInfo, number: int) -> None:
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
@@ -128,22 +129,22 @@ def _send(process: Running, number: int) -> None:
         if _is_same(process):
             os.kill(process.pid, number)
         return
-    try:  # the handle pins the id: what is checked now is what is signalled
+    try:  # the handle pins the id: the process that is checked is the one that is signalled
         if _is_same(process):
             signal.pidfd_send_signal(handle, number)
     finally:
         os.close(handle)
 
 
-def _is_same(process: Running) -> bool:
+def _is_same(process: ProcessInfo) -> bool:
     if not _has_proc():
-        return True  # the table of ``ps`` is a moment old, and asking again takes as long
+        return True  # the table of ``ps`` is a moment old, and reading it again takes as long
     now = _from_proc(str(process.pid), b"")
     return now is not None and now.started == process.started
 
 
-def processes(marker: str = "") -> dict[int, Running]:
-    """All living processes by id; with a ``marker``, those that have it are marked."""
+def processes(marker: str = "") -> dict[int, ProcessInfo]:
+    """Returns all living processes by id; those with ``marker`` in their environment are marked."""
     if not _has_proc():
         return from_ps(marker)
     name = marker.encode()
@@ -156,7 +157,7 @@ def _has_proc() -> bool:
     return os.path.exists("/proc/self/stat")  # noqa: PTH110 - pathlib costs the supervisor 5 ms
 
 
-def _from_proc(pid: str, marker: bytes) -> Running | None:
+def _from_proc(pid: str, marker: bytes) -> ProcessInfo | None:
     try:
         fields = _read_proc(pid, "stat").rpartition(b")")[2].split()
     except OSError:
@@ -170,7 +171,7 @@ def _from_proc(pid: str, marker: bytes) -> Running | None:
             marked = marker in _read_proc(pid, "environ")
         except OSError:
             pass  # another user's
-    return Running(
+    return ProcessInfo(
         int(pid),
         int(parent),
         int(group),
@@ -182,14 +183,14 @@ def _from_proc(pid: str, marker: bytes) -> Running | None:
 
 
 def _read_proc(pid: str, what: str) -> bytes:
-    # Not with Path: we read hundreds of these at once, and that would take five times as long.
+    # Not with Path: hundreds of these are read at once, and that would take five times as long.
     with open(f"/proc/{pid}/{what}", "rb", buffering=0) as file:  # noqa: PTH123
         return file.read()
 
 
-def from_ps(marker: str = "") -> dict[int, Running]:
+def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
     """The same from the ``ps`` command, for systems without ``/proc``."""
-    import subprocess  # slow to load, and Linux does not need it
+    import subprocess  # lazy: slow to load, and Linux does not need it
 
     flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment
     command = ["ps", flags, "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]
@@ -197,12 +198,12 @@ def from_ps(marker: str = "") -> dict[int, Running]:
         env = {"PATH": os.defpath, "LC_ALL": "C"}
         answer = subprocess.run(command, env=env, capture_output=True, timeout=5)
     except (OSError, subprocess.TimeoutExpired):
-        return {}  # then the process group alone is killed
-    table: dict[int, Running] = {}
+        return {}  # then only the process group is killed
+    table: dict[int, ProcessInfo] = {}
     for line in answer.stdout.split(b"\n"):
         try:
             pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
-            each = Running(
+            each = ProcessInfo(
                 int(pid),
                 int(parent),
                 int(group),

@@ -1,7 +1,7 @@
-"""The status engine: what goes on, in up to two rows below the footer.
+"""The status engine: up to two status rows below the footer.
 
-Line 2 is made of items that a person chooses; line 3 comes from a command or a file of theirs.
-``engine``, and what it is made of, knows no host: it is given a state and the time, and gives
-strings. ``adapter`` is the extension that ties it to pi, ``views`` all that knows the screen. In
-JSON and RPC mode the lines are published as events.
+Line 2 consists of items that the user selects. Line 3 comes from a command or a file of the user.
+``engine`` and the modules it imports do not depend on pi: they take a state and the time and return
+strings. ``adapter`` is the extension that connects the engine to pi; ``views`` is the only module
+that imports the screen. In JSON and RPC mode the lines are published as events.
 """

@@ -1,4 +1,4 @@
-"""The status engine as an extension of pi."""
+"""The status engine as an extension of pi: session state in, shown or published lines out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
-from pi.batteries.status_engine.git import GitWatch
+from pi.batteries.status_engine.git import GitPoller
 from pi.batteries.status_engine.items import (
     ContextWindow,
     GitState,
     StatusEngineState,
-    Typesetting,
+    TextMetrics,
     styled_line,
 )
 from pi.batteries.status_engine.sources import (
     THROTTLE,
     Ask,
-    LineSource,
-    asking_command,
-    asking_file,
+    ThrottledSource,
+    command_source,
+    file_source,
 )
 from pi.extension import (
     AgentStartEvent,
@@ -34,30 +34,27 @@ from pi.extension import (
     one_line,
 )
 
-# The state of the engine, asked of the session.
-
-
-_COUNTING = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
-"""After these a session has cost more, and its window is fuller, emptier, or another one."""
+_COST_EVENTS = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
+"""Events after which cost or context usage may have changed."""
 
 
 class SessionFacts:
-    """Tells all that the status is made of.
+    """Builds the engine's state from the session.
 
-    What would have to be counted anew for every frame is kept, and looked at when it changes.
+    Values that are expensive to compute are cached and updated by events, not once per frame.
     """
 
     def __init__(self, ctx: ExtensionContext) -> None:
         self._ctx = ctx
         self._count()
 
-    def hear(self, event: object) -> None:
-        """Take note of something that has happened."""
-        if isinstance(event, _COUNTING):
+    def handle_event(self, event: object) -> None:
+        """Update the cached values."""
+        if isinstance(event, _COST_EVENTS):
             self._count()
 
     def state(self, git: GitState) -> StatusEngineState:
-        """What is so now."""
+        """Return the current state."""
         ctx, model = self._ctx, self._ctx.model
         facts = ctx.ui.facts
         return StatusEngineState(
@@ -82,24 +79,21 @@ class SessionFacts:
 
 
 def _window(usage: object) -> ContextWindow | None:
-    if not isinstance(usage, ContextUsage):  # there is no model
+    if not isinstance(usage, ContextUsage):  # no model is selected
         return None
     return ContextWindow(size=usage.context_window, used_percent=usage.percent)
 
 
-# One engine, what it asks for line 3, and where its lines go: to the screen, or to clients.
-
-
 NAME = "status_engine"
-"""Of the rows, of the published event, and of the engine among the services of extensions."""
+"""Name of the rows, of the published event, and of the service for other extensions."""
 FILE_REFRESH = 1.0
-"""Seconds between two looks at the file of line 3 while nothing happens."""
+"""Seconds between two reads of the file of line 3 while no event arrives."""
 ANY_WIDTH = 1_000_000
-"""Columns for lines that a client may cut as it likes."""
+"""Width for published lines: clients truncate them."""
 
 
 class LiveEngine:
-    """The engine of one configuration, with the state of its session and sources of line 3.
+    """The engine of one configuration, with the session state and the sources of line 3.
 
     ``on_line`` is called when line 3 has changed.
     """
@@ -111,7 +105,7 @@ class LiveEngine:
         config: StatusEngineConfig,
         state: Callable[[], StatusEngineState],
         *,
-        text: Typesetting,
+        text: TextMetrics,
         on_line: Callable[[], None],
     ) -> None:
         self._pi = pi
@@ -122,43 +116,43 @@ class LiveEngine:
         self._service = pi.provide(NAME, self._engine)
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def output(self, width: int) -> StatusOutput:
-        """The lines for ``width`` columns; line 3 is asked for if it is time."""
+        """Return the lines for ``width`` columns. Refreshes line 3 if it is due."""
         self._engine.set_state(self._state())
         return self._engine.tick(self._pi.scope.clock.monotonic(), width)
 
     def remove(self) -> None:
-        """Offer the engine no longer."""
+        """Withdraw the engine from the shared services."""
         self._service.remove()
 
-    def _sources(self, config: StatusEngineConfig) -> Sequence[LineSource]:
-        """A command comes before a file."""
+    def _sources(self, config: StatusEngineConfig) -> Sequence[ThrottledSource]:
+        """Return the sources of line 3; a command has precedence over a file."""
         sources = []
         if config.wants_command:
-            ask = asking_command(
+            ask = command_source(
                 config.command, self._pi.exec, timeout_ms=config.command_timeout_ms
             )
             sources.append(self._source(ask, refresh=config.refresh_ms / 1000))
         if config.wants_file:
             sources.append(
-                self._source(asking_file(config.file, self._ctx.files), refresh=FILE_REFRESH)
+                self._source(file_source(config.file, self._ctx.files), refresh=FILE_REFRESH)
             )
         return sources
 
-    def _source(self, ask: Ask, *, refresh: float) -> LineSource:
-        return LineSource(
+    def _source(self, ask: Ask, *, refresh: float) -> ThrottledSource:
+        return ThrottledSource(
             ask,
             start=lambda work: self._pi.scope.spawn(work, name="line 3"),
             on_line=self._on_line,
-            on_problem=lambda problem: self._ctx.ui.notify(problem, "warning"),
+            on_error=lambda problem: self._ctx.ui.notify(problem, "warning"),
             refresh=refresh,
         )
 
 
-class Display:
+class StatusDisplay:
     """Shows the lines of one configuration below the footer, until ``remove``."""
 
     def __init__(
@@ -168,7 +162,7 @@ class Display:
         config: StatusEngineConfig,
         state: Callable[[], StatusEngineState],
     ) -> None:
-        # Here, not above: only where there is a screen is it loaded.
+        # Lazy: imports the screen, which exists in the terminal only.
         from pi.batteries.status_engine.views import TYPESETTING, StatusRows
 
         self._engine = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
@@ -176,22 +170,22 @@ class Display:
         self._shown = ctx.ui.add_footer_line(NAME, self._rows)
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def refresh(self) -> None:
-        """Paint the rows if they are others by now, and ask for line 3 if it is time."""
+        """Repaint the rows if they have changed, and refresh line 3 if it is due."""
         if self._rows.is_stale():
             self._shown.invalidate()
 
     def remove(self) -> None:
-        """Show them no longer."""
+        """Remove the rows."""
         self._engine.remove()
         self._shown.remove()
 
 
 class Publication:
-    """Publishes the lines of one configuration as events, whenever they have changed.
+    """Publishes the lines of one configuration as events when they change.
 
     For JSON and RPC mode, where clients draw: ``{"line2": "…", "line3": "…" or null}``.
     """
@@ -204,27 +198,27 @@ class Publication:
         state: Callable[[], StatusEngineState],
     ) -> None:
         self._pi = pi
-        text = Typesetting(plain=one_line, styled=styled_line)
+        text = TextMetrics(plain=one_line, styled=styled_line)
         self._engine = LiveEngine(pi, ctx, config, state, text=text, on_line=self.refresh)
         self._published = StatusOutput()
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def repeat(self) -> None:
-        """Publish the lines again with the next refresh, although they are the same.
+        """Publish the lines again with the next refresh, even if they are unchanged.
 
-        Clients listen only when the session has started, and would miss what came before.
+        Clients subscribe only after the session has started, and would miss the first lines.
         """
         self._published = StatusOutput()
 
     def refresh(self) -> None:
-        """Publish the lines if they have changed, and ask for line 3 if it is time."""
+        """Publish the lines if they have changed, and refresh line 3 if it is due."""
         self._publish(self._engine.output(ANY_WIDTH))
 
     def remove(self) -> None:
-        """Say that there are no lines any more."""
+        """Publish empty lines."""
         self._engine.remove()
         self._publish(StatusOutput())
 
@@ -233,11 +227,11 @@ class Publication:
             return
         self._published = output
         data = {"line2": output.line2, "line3": output.line3}
-        # Beside the handlers: a client that does not read must not hold up the run.
+        # In a task of its own: a client that does not read must not block the run.
         self._pi.scope.spawn(self._pi.publish(NAME, data), name="publishing the status")
 
 
-HAPPENINGS = (
+STATUS_EVENTS = (
     "agent_start",
     "turn_start",
     "message_end",
@@ -252,19 +246,19 @@ HAPPENINGS = (
     "session_info_changed",
     "user_bash",
 )
-"""After these the status may be another one."""
+"""Events after which the status may have changed."""
 MODES = ("tui", "json", "rpc")
-"""Where somebody can see the lines."""
+"""Modes in which the lines are visible."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Show the lines below the footer, or publish them to clients, if they are wanted."""
+    """Show the lines below the footer, or publish them to clients, if the settings enable it."""
     declare(pi.settings)
     shown: list[StatusLines] = []
 
-    def hear(event: object, ctx: ExtensionContext) -> None:
+    def handle_event(event: object, ctx: ExtensionContext) -> None:
         for lines in shown:
-            lines.hear(event)
+            lines.handle_event(event)
 
     def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         if ctx.mode not in MODES:
@@ -276,18 +270,18 @@ def extension(pi: ExtensionAPI) -> None:
         pi.scope.every(THROTTLE, lines.tick)
 
     pi.on("session_start", begin)
-    for name in HAPPENINGS:
-        pi.on(name, hear)
+    for name in STATUS_EVENTS:
+        pi.on(name, handle_event)
 
 
 class StatusLines:
-    """The status of one session: knows what is so, and has it shown as the user wants it."""
+    """The status of one session, shown as the settings say."""
 
     def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext) -> None:
         self._pi = pi
         self._ctx = ctx
         self._facts = SessionFacts(ctx)
-        self._git = GitWatch(
+        self._git = GitPoller(
             ctx.files,
             pi.exec,
             cwd=lambda: ctx.cwd,
@@ -296,10 +290,10 @@ class StatusLines:
             on_change=self._refresh,
         )
         self._config = StatusEngineConfig()
-        self._display: Display | Publication | None = None
+        self._display: StatusDisplay | Publication | None = None
 
     def configure(self) -> None:
-        """Show what the settings say now, or nothing."""
+        """Apply the current settings: show the lines, or remove them."""
         config, problems = read_config(self._pi.settings)
         if config == self._config:
             return
@@ -311,15 +305,15 @@ class StatusLines:
             self._display = None
         if config.enabled:
             is_shown = self._ctx.mode == "tui"
-            self._display = (Display if is_shown else Publication)(
+            self._display = (StatusDisplay if is_shown else Publication)(
                 self._pi, self._ctx, config, lambda: self._facts.state(self._git.state)
             )
-            if is_shown:  # clients listen a moment later, when the session has started
+            if is_shown:  # clients subscribe after the session has started
                 self.tick()
 
-    def hear(self, event: object) -> None:
-        """Take note of something that has happened."""
-        self._facts.hear(event)
+    def handle_event(self, event: object) -> None:
+        """Update the state after an event."""
+        self._facts.handle_event(event)
         self._git.stir()
         if self._display is not None:
             self._display.stir()
@@ -328,7 +322,7 @@ class StatusLines:
         self._refresh()
 
     def tick(self) -> None:
-        """Look again at what nobody tells."""
+        """Poll what has no events: git, and line 3."""
         if self._display is not None:
             self._git.poll(self._pi.scope.clock.monotonic())
         self._refresh()

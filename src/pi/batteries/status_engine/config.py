@@ -1,4 +1,4 @@
-"""What a person can choose: ``tui.statusEngine`` of ``settings.json``."""
+"""The user's configuration: ``tui.statusEngine`` of ``settings.json``."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pi.extension import Record
 Provider: TypeAlias = Literal["command", "file", "builtin"]
 
 SETTING = "tui.statusEngine"
-SHORTEST_TIMEOUT_MS, LONGEST_TIMEOUT_MS = 50, 10_000
-"""What is typical is 150 to 500."""
+MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 50, 10_000
+"""Limits of the command timeout; typical values are 150 to 500."""
 
 
 class StatusEngineConfig(Record):
-    """How the lines are made."""
+    """Configuration of the status lines."""
 
     enabled: bool = False
     items: tuple[StatusItem, ...] = DEFAULT_ITEMS
-    """What is in line 2, in this order."""
+    """The items of line 2, in order."""
     provider: Provider | None = None
-    """Where line 3 comes from. Unset: from the file, if one is named."""
+    """The source of line 3. Unset: the file, if one is configured."""
     command: str = ""
-    """A program, or a line for the shell."""
+    """A program, or a shell command line."""
     command_timeout_ms: int = 350
     refresh_ms: int = 0
-    """Asks the command anew so often, although nothing has happened; 0 does not."""
+    """Interval for running the command without an event; 0 turns it off."""
     file: str = ""
 
     @property
@@ -37,44 +37,49 @@ class StatusEngineConfig(Record):
 
     @property
     def wants_file(self) -> bool:
-        """Whether line 3 comes from the file, at least until the command has said something."""
+        """Whether line 3 comes from the file, at least until the command has returned a line."""
         return self.provider != "builtin" and bool(self.file)
 
 
 class Settings(Protocol):
-    """The part of ``pi.settings`` that is needed."""
+    """The part of ``pi.settings`` that is used here."""
 
     def declare(self, key: str, kind: type[Any], default: Any, help: str = "") -> None:
-        """Say that there is a setting."""
+        """Declare a setting."""
         ...
 
     def get(self, key: str) -> Any:
-        """Its value, or the default."""
+        """Return its value, or the default."""
         ...
 
 
 def declare(settings: Settings) -> None:
-    """Tell pi which settings there are."""
+    """Declare all settings of the status engine."""
     usual = StatusEngineConfig()
     for key, kind, default, help in (
-        ("items", list[str], list(usual.items), "what line 2 shows, in this order"),
+        ("items", list[str], list(usual.items), "items of line 2, in order"),
         ("provider", str, "", "where line 3 comes from: command, file or builtin"),
-        ("command", str, usual.command, "what is asked for line 3; it is told JSON on stdin"),
-        ("commandTimeoutMs", int, usual.command_timeout_ms, "how long the command may take"),
-        ("refreshMs", int, usual.refresh_ms, "asks the command so often although nothing happens"),
+        ("command", str, usual.command, "command for line 3; it reads JSON from stdin"),
+        (
+            "commandTimeoutMs",
+            int,
+            usual.command_timeout_ms,
+            "timeout of the command in milliseconds",
+        ),
+        ("refreshMs", int, usual.refresh_ms, "interval for running the command without an event"),
         ("file", str, usual.file, "a file whose first line is line 3"),
     ):
         settings.declare(f"{SETTING}.{key}", kind, default, help)
 
 
 def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]]:
-    """What is chosen, and what of it cannot be used, in words for the person."""
+    """Return the configuration, and a message for each invalid value."""
 
     def value(key: str) -> Any:
         return settings.get(f"{SETTING}.{key}")
 
     provider, items = value("provider"), value("items")
-    timeout = min(max(value("commandTimeoutMs"), SHORTEST_TIMEOUT_MS), LONGEST_TIMEOUT_MS)
+    timeout = min(max(value("commandTimeoutMs"), MIN_TIMEOUT_MS), MAX_TIMEOUT_MS)
     config = StatusEngineConfig(
         enabled=_is_on(settings.get(SETTING)),
         items=tuple(item for item in items if item in CATALOGUE),
@@ -88,7 +93,7 @@ def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]
 
 
 def _is_on(setting: object) -> bool:
-    """``true``, or an object in which nobody says ``"enabled": false``."""
+    """True for ``true`` and for an object without ``"enabled": false``."""
     if isinstance(setting, Mapping):
         return setting.get("enabled", True) is True
     return setting is True
@@ -98,7 +103,7 @@ def _problems(provider: str, items: list[str]) -> list[str]:
     problems = []
     if provider and provider not in get_args(Provider):
         known = ", ".join(get_args(Provider))
-        problems.append(f"{SETTING}.provider is {provider!r}, which is none of {known}.")
+        problems.append(f"{SETTING}.provider is {provider!r}; expected one of {known}.")
     if unknown := [item for item in items if item not in CATALOGUE]:
         named = ", ".join(map(repr, unknown))
         problems.append(f"{SETTING}.items names {named}; there are {', '.join(CATALOGUE)}.")

@@ -1,4 +1,8 @@
-"""``StatusEngine``: a state and the time go in, two lines come out."""
+"""``StatusEngine``: turns a state and the time into two lines.
+
+``payload`` is what a status command reads from its standard input: the engine's own fields, and
+every field that scripts written for Claude Code read. Unknown values are left out.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,16 @@ from pi.batteries.status_engine.items import (
     GitState,
     StatusEngineState,
     StatusItem,
-    Typesetting,
+    TextMetrics,
     compose,
 )
-from pi.batteries.status_engine.sources import LineSource
+from pi.batteries.status_engine.sources import ThrottledSource
 from pi.extension import Record, replace
-
-# What a status command is told on its standard input. Pure.
-#
-# The object of the status engine's own text, and every field that scripts written for Claude Code
-# read. What is not known is left out.
 
 
 def payload(state: StatusEngineState, *, total_duration_ms: int, version: str) -> bytes:
-    """One line of JSON."""
-    told: dict[str, Any] = {
+    """Return the state as one line of JSON."""
+    fields: dict[str, Any] = {
         "hook_event_name": "Status",
         "session_id": state.session_id,
         "transcript_path": state.transcript_path,
@@ -47,49 +46,49 @@ def payload(state: StatusEngineState, *, total_duration_ms: int, version: str) -
         "git": _git(state.git),
         "context_window": _context(state.context),
     }
-    known = {name: value for name, value in told.items() if value not in ("", {})}
+    known = {name: value for name, value in fields.items() if value not in ("", {})}
     return json.dumps(known, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _git(git: GitState) -> dict[str, Any]:
-    told = {"branch": git.branch or None, "+": git.added, "-": git.removed}
-    return {name: value for name, value in told.items() if value is not None}
+    fields = {"branch": git.branch or None, "+": git.added, "-": git.removed}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _context(window: ContextWindow | None) -> dict[str, Any]:
     if window is None:
         return {}
-    told: dict[str, Any] = {"context_window_size": window.size}
+    fields: dict[str, Any] = {"context_window_size": window.size}
     if window.used_percent is not None:
-        told["used_percentage"] = round(window.used_percent, 1)
-        told["remaining_percentage"] = round(100 - window.used_percent, 1)
-    return told
+        fields["used_percentage"] = round(window.used_percent, 1)
+        fields["remaining_percentage"] = round(100 - window.used_percent, 1)
+    return fields
 
 
 class StatusOutput(Record):
-    """What is shown below line 1."""
+    """The lines below line 1."""
 
     line2: str = ""
     line3: str | None = None
 
 
 class StatusEngine:
-    """Composes the lines; whoever draws them only paints strings.
+    """Composes the lines as plain strings.
 
-    ``sources`` of line 3 come in the order of their precedence: the first that has a line is
-    shown. Nothing here waits: a source is asked beside, and its line is seen by a later tick.
+    ``sources`` of line 3 are in order of precedence: the first that has a line is shown. Nothing
+    here blocks: a source runs in the background, and a later tick picks up its line.
     """
 
     def __init__(
         self,
         config: StatusEngineConfig,
-        sources: Sequence[LineSource] = (),
+        sources: Sequence[ThrottledSource] = (),
         *,
-        text: Typesetting | None = None,
+        text: TextMetrics | None = None,
         version: str = "",
     ) -> None:
         self._sources = tuple(sources)
-        self._text = text or Typesetting()
+        self._text = text or TextMetrics()
         self._version = version
         self._items = config.items
         self._state = StatusEngineState()
@@ -97,7 +96,7 @@ class StatusEngine:
 
     @property
     def state(self) -> StatusEngineState:
-        """The last one that was set."""
+        """The last state that was set."""
         return self._state
 
     @property
@@ -106,7 +105,7 @@ class StatusEngine:
         return self._total_duration_ms
 
     def set_state(self, state: StatusEngineState) -> None:
-        """Tell what is so now; sources are asked again if anything but the time has changed."""
+        """Set the state. Sources are refreshed if anything but the time has changed."""
         before, self._state = self._state, state
         if state.session_id != before.session_id:
             self._total_duration_ms = 0
@@ -115,16 +114,16 @@ class StatusEngine:
             self.stir()
 
     def set_line2_selection(self, items: Sequence[StatusItem]) -> None:
-        """Choose what line 2 shows, and in which order."""
+        """Select the items of line 2, in order."""
         self._items = tuple(dict.fromkeys(items))
 
     def stir(self) -> None:
-        """Have the sources asked again: something has happened."""
+        """Mark all sources as outdated."""
         for source in self._sources:
             source.stir()
 
     def tick(self, now: float, width: int) -> StatusOutput:
-        """The lines for ``width`` columns; ``now`` is in seconds of a monotonic clock."""
+        """Return the lines for ``width`` columns; ``now`` is in seconds of a monotonic clock."""
         for source in self._sources:
             source.poll(now, self._payload)
         lines = (self._text.styled(source.line) for source in self._sources if source.line)

@@ -1,7 +1,8 @@
-"""What only ``git`` itself can tell, and when it may be asked.
+"""Branch and changed lines of the repository, read without running its configured programs.
 
 A repository's configuration can name programs that git starts by itself: file system monitors,
-filters, pagers, external diffs, transports. Options switch off all of them but filters.
+filters, pagers, external diffs, transports. Options disable all of them except filters, so a
+repository that configures filters is not counted. HEAD is read from git's files where possible.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pi.batteries.status_engine.sources import Files, Start, read_small
 from pi.extension import ExecResult, PiError, Record, replace
 
 SECONDS = 1.0
-"""How long git may take. In a huge repository it is given up."""
+"""Timeout for one git command; huge repositories exceed it."""
 
 _GIT = (
     "git",
@@ -24,24 +25,24 @@ _GIT = (
     "--no-optional-locks",
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.hooksPath=/dev/null"),
-    # A folder that looks like a repository inside of the real one is not taken for one.
+    # Ignores a bare repository that is embedded in the real one.
     *("-c", "safe.bareRepository=explicit"),
 )
 _BRINGING = ("filter", "include", "worktreeconfig")
-"""Sections that name filters, and what reads further files in which they could be."""
+"""Sections that define filters, or include further files that could define them."""
 _DIFF = ("diff", "--shortstat", "--no-ext-diff", "--no-textconv", "--ignore-submodules", "HEAD")
 _BRANCH = ("symbolic-ref", "--short", "--quiet", "HEAD")
 _ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
-    # Nothing is fetched for a partial clone: that could start programs, and takes long.
+    # Do not fetch missing objects of a partial clone: slow, and may start programs.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
 
 
-class TookTooLong(Exception):
-    """Git was given up."""
+class GitTimeout(Exception):
+    """Git did not finish in time."""
 
 
 class RunGit(Protocol):
@@ -50,26 +51,26 @@ class RunGit(Protocol):
     def __call__(
         self, argv: Sequence[str], *, env: Mapping[str, str], timeout: float
     ) -> Awaitable[ExecResult]:
-        """What it came to; killed after ``timeout`` seconds."""
+        """Return the result; the program is killed after ``timeout`` seconds."""
         ...
 
 
-async def is_harmless(files: Files, git_dir: Path) -> bool:
-    """Whether the repository's own configuration can be read and brings no filters."""
+async def is_safe_repository(files: Files, git_dir: Path) -> bool:
+    """Whether the repository's own configuration is readable and defines no filters."""
     common = await read_small(files, str(git_dir / "commondir"))
     shared = git_dir if common is None else git_dir / common.strip()
     config = await read_small(files, str(shared / "config"))
     return config is not None and not any(word in config.lower() for word in _BRINGING)
 
 
-async def ask_branch(run: RunGit) -> str:
-    """The branch; empty if there is none, or no git."""
+async def read_branch(run: RunGit) -> str:
+    """Return the branch; empty if there is none, or git is missing."""
     ended = await _ask(run, _BRANCH)
     return "" if ended is None else ended.stdout.strip()
 
 
 async def ask_counts(run: RunGit) -> tuple[int, int] | None:
-    """Lines added and removed since the last commit; ``None`` before the first one."""
+    """Return lines added and removed since the last commit; ``None`` before the first commit."""
     ended = await _ask(run, _DIFF)
     return None if ended is None else (_number(ended, "insertion"), _number(ended, "deletion"))
 
@@ -80,7 +81,7 @@ async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
     except PiError:  # git is not installed
         return None
     if ended.killed:
-        raise TookTooLong
+        raise GitTimeout
     return ended if ended.code == 0 else None
 
 
@@ -89,31 +90,28 @@ def _number(ended: ExecResult, what: str) -> int:
     return int(found[1]) if found else 0
 
 
-# Where HEAD is, read from git's own files.
-
-
 DETACHED = "detached"
 _BRANCHES = "ref: refs/heads/"
 _REFTABLE = ".invalid"
-"""What HEAD names where references are kept in a table that only git reads."""
+"""The branch that HEAD names if references are stored in a reftable, which only git can read."""
 
 
 class Head(Record):
-    """A repository, and what is checked out."""
+    """The git directory and the checked-out branch."""
 
     git_dir: Path
-    """Where HEAD lies: of a worktree its own folder, not the repository's."""
+    """The directory that contains HEAD; for a worktree its own directory."""
     branch: str
-    """Empty if only git can tell."""
+    """Empty if only git can resolve it."""
 
 
 async def find_head(files: Files, cwd: Path) -> Head | None:
-    """The HEAD that counts in ``cwd``; ``None`` outside of a repository."""
+    """Return the HEAD that applies to ``cwd``; ``None`` outside of a repository."""
     for folder in (cwd, *cwd.parents):
         git_dir = folder / ".git"
         head = await read_small(files, str(git_dir / "HEAD"))
         if head is None and (pointer := await read_small(files, str(git_dir))) is not None:
-            # A worktree or a submodule: a file that names the real folder.
+            # In a worktree or submodule ``.git`` is a file that names the real directory.
             git_dir = folder / pointer.removeprefix("gitdir:").strip()
             head = await read_small(files, str(git_dir / "HEAD"))
         if head is not None:
@@ -128,21 +126,19 @@ def _branch(head: str) -> str:
     return "" if name == _REFTABLE else name
 
 
-# The state of the repository, looked at seldom, one look at a time.
-
-
 BUSY = 2.0
-"""Seconds between two looks while something happens."""
+"""Seconds between two polls while the agent is active."""
 IDLE = 15.0
-"""Seconds between two looks while nothing does."""
-GIVEN_UP = 300.0
-"""Seconds for which the lines of a repository that is too large are not counted again."""
+"""Seconds between two polls while it is idle."""
+TIMEOUT_PAUSE = 300.0
+"""Seconds for which changed lines are not counted again after a timeout."""
 
 
-class GitWatch:
-    """Knows the branch and the counts. ``poll`` never waits; ``on_change`` is called after it.
+class GitPoller:
+    """Polls branch and counts. ``poll`` never blocks; ``on_change`` is called when a poll is done.
 
-    A look that hangs, on a network drive say, keeps what was known, and no other one is begun.
+    A poll that hangs, for example on a network drive, keeps the last values, and no second one is
+    started.
     """
 
     def __init__(
@@ -168,11 +164,11 @@ class GitWatch:
         self._given_up: float | None = None
 
     def stir(self) -> None:
-        """Look again soon: something has happened."""
+        """Poll again soon, after an event."""
         self._is_stirred = True
 
     def poll(self, now: float) -> None:
-        """Look, if it is time; ``now`` is in seconds of a monotonic clock."""
+        """Start a poll if one is due; ``now`` is in seconds of a monotonic clock."""
         if self._is_looking or not self._is_due(now):
             return
         self._is_looking, self._is_stirred, self._looked = True, False, now
@@ -190,18 +186,18 @@ class GitWatch:
                 self._know(GitState())
                 return
             self._know(replace(self.state, branch=head.branch or self.state.branch))
-            if self._may_run() and await is_harmless(self._files, head.git_dir):
+            if self._may_run() and await is_safe_repository(self._files, head.git_dir):
                 await self._ask_git(head, now)
         finally:
             self._is_looking = False
 
     async def _ask_git(self, head: Head, now: float) -> None:
-        if self._given_up is not None and now - self._given_up < GIVEN_UP:
+        if self._given_up is not None and now - self._given_up < TIMEOUT_PAUSE:
             return
         try:
-            branch = head.branch or await ask_branch(self._run) or DETACHED
+            branch = head.branch or await read_branch(self._run) or DETACHED
             counts = await ask_counts(self._run)
-        except TookTooLong:
+        except GitTimeout:
             self._given_up = now
             counts, branch = None, head.branch
         added, removed = counts or (None, None)

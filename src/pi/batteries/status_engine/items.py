@@ -1,4 +1,4 @@
-"""The catalogue of line 2: what each item says about a state. Pure."""
+"""Line 2: the state it shows, the catalogue of items, and their layout for a width. Pure."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from typing import Literal, TypeAlias
 
 from pi.extension import Record, sanitise_keeping_style
 
-# What the status tells about: a snapshot of the session, handed to the engine.
-
 
 class GitState(Record):
-    """What is known of the repository; nothing outside of one."""
+    """The repository; empty outside of one."""
 
     branch: str = ""
-    """``detached`` if HEAD is on none."""
+    """``detached`` if HEAD is not on a branch."""
     added: int | None = None
-    """Lines since the last commit; ``None`` as long as nobody has counted them."""
+    """Changed lines since the last commit; ``None`` until they are counted."""
     removed: int | None = None
 
 
 class ContextWindow(Record):
-    """How full the model's window is."""
+    """Usage of the model's context window."""
 
     size: int
     used_percent: float | None = None
@@ -30,21 +28,21 @@ class ContextWindow(Record):
 
 
 class StatusEngineState(Record):
-    """Everything that lines 2 and 3 can be made of. What is empty is not shown."""
+    """A snapshot of everything that lines 2 and 3 can show. Empty values are not shown."""
 
     session_id: str = ""
     transcript_path: str = ""
-    """The file of the session; empty if it is kept in memory."""
+    """The session file; empty if the session is in memory."""
     cwd: str = ""
     model: str = ""
     model_name: str = ""
     effort: str = ""
-    """How much the model thinks; empty if it cannot."""
+    """The thinking level; empty if the model does not support thinking."""
     sandbox: str = ""
     approval: str = ""
     git: GitState = GitState()
     since_session_ms: int = 0
-    """Monotonic; begins anew with every session."""
+    """Monotonic; restarts with every session."""
     cost_usd: float = 0.0
     context: ContextWindow | None = None
 
@@ -100,10 +98,7 @@ CATALOGUE: Mapping[StatusItem, Callable[[StatusEngineState], str]] = {
     "approval": lambda state: state.approval,
     "duration": _duration,
 }
-"""What each item says; an empty text is left out."""
-
-
-# Measuring and cutting text by columns, as the place where it is shown does it.
+"""The text of each item; an empty text is left out."""
 
 
 ELLIPSIS = "…"
@@ -118,23 +113,23 @@ def _characters(text: str, start: int, width: int) -> str:
 
 
 def styled_line(text: str) -> str:
-    """The first line of ``text``; colours survive, nothing else can command the terminal."""
+    """Return the first line of ``text`` with its colours; other control sequences are removed."""
     return sanitise_keeping_style(text).partition("\n")[0].rstrip()
 
 
-class Typesetting(Record):
-    """How text is treated. By itself it takes every character for a column and allows no style."""
+class TextMetrics(Record):
+    """How text is measured and cut. The default counts every character as one column, unstyled."""
 
     width: Callable[[str], int] = len
     cut: Callable[[str, int, int], str] = _characters
-    """The columns of a text from a start on, so many of them."""
+    """Return ``count`` columns of a text from a start column."""
     plain: Callable[[str], str] = _printable
-    """One line of harmless text."""
+    """Sanitise to one line of plain text."""
     styled: Callable[[str], str] = _printable
-    """The same, in which colours may survive."""
+    """Sanitise to one line, keeping colours."""
 
     def centred(self, text: str, width: int) -> str:
-        """``text`` in at most ``width`` columns, an ellipsis in its middle if it is longer."""
+        """Fit ``text`` into ``width`` columns, with an ellipsis in the middle if it is longer."""
         whole = self.width(text)
         if whole <= width:
             return text
@@ -145,31 +140,28 @@ class Typesetting(Record):
         return self.cut(text, 0, left) + ELLIPSIS + self.cut(text, whole - right, right)
 
     def fitted(self, text: str, width: int) -> str:
-        """``text`` in at most ``width`` columns, an ellipsis at its end if it is longer."""
+        """Fit ``text`` into ``width`` columns, with an ellipsis at the end if it is longer."""
         if self.width(text) <= width:
             return text
         return self.cut(text, 0, width - 1) + ELLIPSIS if width > 0 else ""
 
 
-# Line 2: the chosen items in a row, fitted to the width. Pure.
-
-
 SEPARATOR = " | "
 ELASTIC: tuple[StatusItem, ...] = ("git_branch", "workspace_name", "model")
-"""Those that are shortened when there is not enough room, in this order."""
-LEAST = 8
-"""Columns that a shortened item keeps: fewer tell nothing."""
+"""Items that are shortened if the line is too wide, in this order."""
+MIN_COLUMNS = 8
+"""Minimum columns of a shortened item; less is not recognisable."""
 
 
 def compose(
-    items: Sequence[StatusItem], state: StatusEngineState, width: int, text: Typesetting
+    items: Sequence[StatusItem], state: StatusEngineState, width: int, text: TextMetrics
 ) -> str:
-    """The items that have something to say, in at most ``width`` columns."""
+    """Join the non-empty items in at most ``width`` columns."""
     shown = {item: said for item in items if (said := text.plain(CATALOGUE[item](state)))}
     for item in ELASTIC:
         excess = text.width(_joined(shown)) - width
         if excess > 0 and item in shown:
-            room = max(text.width(shown[item]) - excess, LEAST)
+            room = max(text.width(shown[item]) - excess, MIN_COLUMNS)
             shown[item] = text.centred(shown[item], room)
     return text.fitted(_joined(shown), width)
 
@@ -177,7 +169,7 @@ def compose(
 def _joined(shown: Mapping[StatusItem, str]) -> str:
     line, before = "", ""
     for item, said in shown.items():
-        if line:  # the counts belong to the branch that they follow
+        if line:  # the counts belong to the branch before them
             line += " " if (before, item) == ("git_branch", "git_counts") else SEPARATOR
         line, before = line + said, item
     return line

@@ -1,4 +1,8 @@
-"""Line 3 from outside: asked for seldom, never twice at once, and never waited for."""
+"""Line 3 from a command or a file: throttled, one request at a time, never blocking.
+
+A command reads JSON from its standard input; its first output line is shown. A file is read by
+polling.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,28 @@ from typing import Any, Protocol, TypeAlias
 from pi.extension import ExecResult, PiError
 
 THROTTLE = 0.3
-"""Seconds that pass at least between two questions."""
-MOST_DOUBLINGS = 6
-"""Every failure in a row doubles that, up to about 20 seconds: starting programs is not free."""
+"""Minimum seconds between two requests."""
+MAX_DOUBLINGS = 6
+"""Each consecutive failure doubles the interval, up to about 20 s: starting programs is slow."""
 
 
-class NoAnswer(Exception):
-    """There is no new line; its text says why."""
+class SourceFailed(Exception):
+    """No new line is available; the message says why."""
 
 
 Ask: TypeAlias = Callable[[bytes], Awaitable[str]]
-"""Gives the line for a payload, empty if there is none; ``NoAnswer`` if nobody can tell."""
+"""Returns the line for a payload, empty if there is none. Raises ``SourceFailed`` on failure."""
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
-"""Runs something beside everything else."""
+"""Runs a coroutine in the background."""
 
 
-class LineSource:
-    """Keeps the last good line of a command or a file.
+class ThrottledSource:
+    """Caches the last good line of a command or a file.
 
-    ``stir`` says that the answer may be another one by now; ``poll`` asks when it is time. What
-    happens in between is asked about once. ``on_line`` is called when the line is another one,
-    ``on_problem`` the first time that there is no answer: what fails once fails often.
+    ``stir`` marks the line as outdated; ``poll`` requests a new one when it is due. Several
+    ``stir`` calls cause one request. ``on_line`` is called when the line has changed,
+    ``on_error`` only for the first of several failures, because a failing command usually fails
+    again.
     """
 
     def __init__(
@@ -39,29 +44,32 @@ class LineSource:
         *,
         start: Start,
         on_line: Callable[[], None] = lambda: None,
-        on_problem: Callable[[str], None] = lambda problem: None,
+        on_error: Callable[[str], None] = lambda problem: None,
         refresh: float = 0.0,
     ) -> None:
         self.line = ""
         self._ask = ask
         self._start = start
         self._on_line = on_line
-        self._on_problem = on_problem
+        self._on_error = on_error
         self._refresh = refresh
-        """Seconds after which it asks although nobody has stirred; 0 waits for that."""
+        """Seconds after which the line is requested again without ``stir``; 0 turns it off."""
         self._is_stirred = True
         self._is_asking = False
         self._asked: float | None = None
         self._failures = 0
-        """Since the last good answer."""
-        self._has_told = False
+        """Consecutive failures."""
+        self._has_reported = False
 
     def stir(self) -> None:
-        """Ask anew as soon as that is allowed."""
+        """Mark the line as outdated."""
         self._is_stirred = True
 
     def poll(self, now: float, payload: Callable[[], bytes]) -> None:
-        """Ask, if it is time; ``now`` is in seconds of a monotonic clock. Returns at once."""
+        """Request the line if it is due; ``now`` is in seconds of a monotonic clock.
+
+        Returns at once.
+        """
         if self._is_asking or not self._is_due(now):
             return
         self._is_asking, self._is_stirred, self._asked = True, False, now
@@ -71,15 +79,15 @@ class LineSource:
         if self._asked is None:
             return True
         passed = now - self._asked
-        return passed >= THROTTLE * 2 ** min(self._failures, MOST_DOUBLINGS) and (
+        return passed >= THROTTLE * 2 ** min(self._failures, MAX_DOUBLINGS) and (
             self._is_stirred or (self._refresh > 0 and passed >= self._refresh)
         )
 
     async def _answer(self, payload: bytes) -> None:
         try:
             line = await self._ask(payload)
-        except NoAnswer as problem:
-            self._fail(str(problem))
+        except SourceFailed as error:
+            self._fail(str(error))
             return
         finally:
             self._is_asking = False
@@ -90,12 +98,9 @@ class LineSource:
 
     def _fail(self, problem: str) -> None:
         self._failures += 1
-        if not self._has_told:
-            self._has_told = True
-            self._on_problem(problem)
-
-
-# Line 3 from a command: told JSON on its standard input, its first line is shown.
+        if not self._has_reported:
+            self._has_reported = True
+            self._on_error(problem)
 
 
 class Run(Protocol):
@@ -104,26 +109,26 @@ class Run(Protocol):
     def __call__(
         self, argv: Sequence[str], *, stdin: bytes, timeout: float
     ) -> Awaitable[ExecResult]:
-        """What it came to; killed after ``timeout`` seconds."""
+        """Return the result; the program is killed after ``timeout`` seconds."""
         ...
 
 
-def asking_command(command: str, run: Run, *, timeout_ms: int) -> Ask:
-    """Asks ``command``; whatever goes wrong, the last good line stays."""
+def command_source(command: str, run: Run, *, timeout_ms: int) -> Ask:
+    """Return a source that runs ``command``. On any failure the last good line stays."""
 
     async def ask(payload: bytes) -> str:
         try:
             ended = await run(arguments(command), stdin=payload, timeout=timeout_ms / 1000)
-        except PiError as problem:
-            raise NoAnswer(f"The status command was not run. {problem}") from problem
+        except PiError as error:
+            raise SourceFailed(f"The status command was not run. {error}") from error
         if ended.killed:
-            raise NoAnswer(
+            raise SourceFailed(
                 f"The status command {command!r} took longer than {timeout_ms} ms."
                 " Make it faster, or raise tui.statusEngine.commandTimeoutMs."
             )
         if ended.code != 0:
             said = ended.stderr.strip().splitlines()
-            raise NoAnswer(
+            raise SourceFailed(
                 f"The status command {command!r} failed with exit code {ended.code}"
                 + (f": {said[-1]}" if said else ".")
             )
@@ -133,34 +138,31 @@ def asking_command(command: str, run: Run, *, timeout_ms: int) -> Ask:
 
 
 def arguments(command: str, system: str = os.name) -> tuple[str, ...]:
-    """What to start: a program by its full path, which may hold spaces, or else the shell."""
+    """Return the argument list: a program given by its absolute path, or the shell."""
     if _is_program(Path(command)):
         return (command,)
     return ("cmd", "/d", "/c", command) if system == "nt" else ("/bin/sh", "-c", command)
 
 
 def _is_program(path: Path) -> bool:
-    # Only a full path: a project must not be able to slip in a file of the command's name.
+    # Absolute paths only: a project must not substitute a file of the command's name.
     try:
         return path.is_absolute() and path.is_file() and os.access(path, os.X_OK)
-    except OSError:  # a line that is too long to be a name
+    except OSError:  # too long for a file name
         return False
 
 
 def first_line(text: str) -> str:
-    """The first line, without the spaces at its end."""
+    """Return the first line without trailing spaces."""
     return text.partition("\n")[0].rstrip()
 
 
-# Line 3 from a file that something else writes.
-
-
-LARGEST = 65_536
-"""Bytes of a file that is looked into."""
+MAX_FILE_BYTES = 65_536
+"""Maximum size of the file in bytes."""
 
 
 class FileInfo(Protocol):
-    """What is known of a file without reading it."""
+    """File metadata."""
 
     @property
     def kind(self) -> str:
@@ -169,36 +171,36 @@ class FileInfo(Protocol):
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         ...
 
 
 class Files(Protocol):
-    """The part of ``ctx.files`` that is needed."""
+    """The part of ``ctx.files`` that is used here."""
 
     async def stat(self, path: str) -> FileInfo:
-        """What a file is."""
+        """Return the metadata of a file."""
         ...
 
     async def read_file(self, path: str) -> bytes:
-        """All that it holds."""
+        """Return the content of a file."""
         ...
 
 
 async def read_small(files: Files, path: str) -> str | None:
-    """The text of a file; ``None`` if there is none, or nothing that can be read at once."""
+    """Return the text of a file; ``None`` if it is missing, too large or not a regular file."""
     try:
         info = await files.stat(path)
-        if info.kind != "file" or info.size > LARGEST:
-            return None  # a pipe would never end
+        if info.kind != "file" or info.size > MAX_FILE_BYTES:
+            return None  # reading a pipe would block
         content = await files.read_file(path)
     except PiError:
         return None
     return content.decode("utf-8", "replace")
 
 
-def asking_file(path: str, files: Files) -> Ask:
-    """Reads the first line; while there is no such file, there is no line."""
+def file_source(path: str, files: Files) -> Ask:
+    """Return a source that reads the first line of a file; no line if the file is missing."""
 
     async def ask(payload: bytes) -> str:
         return first_line(await read_small(files, path) or "")

@@ -1,22 +1,22 @@
-"""The rows of the status engine on the screen: the only module that knows it."""
+"""The rows of the status engine on the screen. The only module here that imports ``pi.tui``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from pi.batteries.status_engine.engine import StatusOutput
-from pi.batteries.status_engine.items import ELLIPSIS, Typesetting, styled_line
+from pi.batteries.status_engine.items import ELLIPSIS, TextMetrics, styled_line
 from pi.extension import Theme, one_line
 from pi.tui.text.ansi import has_sequences
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 
-TYPESETTING = Typesetting(
+TYPESETTING = TextMetrics(
     width=visible_width, cut=slice_columns, plain=one_line, styled=styled_line
 )
 
 
 class StatusRows:
-    """Paints what the engine says; the same rows again as long as that is the same."""
+    """Draws the engine's lines; returns the cached rows while they are unchanged."""
 
     def __init__(self, output: Callable[[int], StatusOutput], theme: Callable[[], Theme]) -> None:
         self._output = output
@@ -26,7 +26,7 @@ class StatusRows:
         self._rows: list[str] = []
 
     def render(self, width: int) -> list[str]:
-        """Lines 2 and 3, as far as there is something to say."""
+        """Return lines 2 and 3, without empty ones."""
         output = self._output(width)
         if width != self._width or output != self._drawn:
             self._width, self._drawn = width, output
@@ -34,11 +34,11 @@ class StatusRows:
         return self._rows
 
     def invalidate(self) -> None:
-        """Paint anew next time: the colours are others."""
+        """Drop the cached rows after a theme change."""
         self._drawn = None
 
     def is_stale(self) -> bool:
-        """Whether the engine says something else by now."""
+        """Whether the engine's lines differ from the painted ones."""
         return self._width > 0 and self._output(self._width) != self._drawn
 
     def _painted(self, output: StatusOutput, width: int) -> list[str]:

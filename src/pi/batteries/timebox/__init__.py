@@ -1,5 +1,5 @@
 """Timebox: a budget of time, turns, tokens or money for a session.
 
-``core`` knows no host and is pure; ``adapters`` tells it what happens and does what it says, for
-pi and for Claude Code.
+``core`` is pure and does not depend on pi. ``adapters`` pass it the events of pi or Claude Code,
+and carry out the effects it returns.
 """

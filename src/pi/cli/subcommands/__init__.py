@@ -1,1 +1,1 @@
-"""``pi <word> …``: one module per word, each with ``run(words, environ) -> exit code``."""
+"""One module per ``pi <word>``, each with ``run(words, environ) -> exit code``."""

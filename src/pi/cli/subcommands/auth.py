@@ -1,4 +1,4 @@
-"""``pi auth``: whether there are credentials, what they are, and getting some."""
+"""``pi auth``: checks, prints, stores and removes credentials."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.credentials import Check, Credentials, NoTarget
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.credentials import Check, Credentials, MissingTarget
 from pi.cli.options import find_command
-from pi.cli.process import complain, print_json
+from pi.cli.process import print_error, print_json
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class NotThisKind(PiError):
-    """There are credentials, but none that can be printed this way."""
+class WrongCredentialKind(PiError):
+    """The credentials cannot be printed in this form."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
+    """Runs ``pi auth`` and returns the exit code."""
     action, *rest = arguments.messages or ("",)
     do = ACTIONS.get(action)
     if do is None or len(rest) > 1:
@@ -34,7 +34,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 async def _with_credentials(
     do: Action, arguments: Arguments, named: str | None, environ: Mapping[str, str]
 ) -> int:
-    credentials = Credentials.of(environ, report=complain)
+    credentials = Credentials.of(environ, report=print_error)
     await credentials.take_over_older()
     try:
         return await do(arguments, named, credentials)
@@ -48,20 +48,20 @@ async def _with_credentials(
 async def _check(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     try:
         provider = credentials.target(arguments.text("provider") or named, arguments.text("model"))
-    except NoTarget as problem:
-        complain(f"Error: {problem.message}\n{problem.hint}")
+    except MissingTarget as error:
+        print_error(f"Error: {error.message}\n{error.hint}")
         return EXIT_CODES["invalid"]
     check, why = await credentials.check(
         provider,
         refresh=not arguments.switch("no_refresh"),
-        tell_source=arguments.switch("credentials"),
+        show_source=arguments.switch("credentials"),
     )
     if arguments.switch("json"):
         print_json(check)
     else:
         sys.stdout.write(f"{check.status}\n")
         if note := _note(check, why):
-            complain(note)
+            print_error(note)
     return EXIT_CODES[check.status]
 
 
@@ -85,7 +85,7 @@ async def _print_secret(
             if kind == "api_key"
             else ("a bearer token", "print-api-key")
         )
-        raise NotThisKind(
+        raise WrongCredentialKind(
             f"The credentials of {provider} are not {what}.",
             hint=f"Try `pi auth {other}`." if access.api_key else "",
         )
@@ -94,21 +94,21 @@ async def _print_secret(
 
 
 async def _login(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
-    from pi.cli.terminal_login import login  # asks a person; nobody else needs it
+    from pi.cli.terminal_login import login  # deferred: only the interactive login needs it
 
-    wanted = arguments.text("provider") or named
-    await login(wanted, credentials, with_key=arguments.switch("key"))
+    provider_name = arguments.text("provider") or named
+    await login(provider_name, credentials, with_key=arguments.switch("key"))
     return 0
 
 
 async def _logout(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     provider = arguments.text("provider") or named
     if provider is None:
-        raise NoTarget()
+        raise MissingTarget()
     if await credentials.storage.remove(provider):
         sys.stdout.write(f"Removed {provider} from {credentials.storage.where}\n")
     else:
-        sys.stdout.write(f"Nothing is stored for {provider} in {credentials.storage.where}\n")
+        sys.stdout.write(f"No stored credentials for {provider} in {credentials.storage.where}\n")
     return 0
 
 
@@ -127,25 +127,25 @@ ACTIONS: dict[str, Action] = {
 
 
 def seconds(text: str) -> float:
-    """A time as it is typed, ``30s`` or ``5m``; ``BadArguments`` if it is none."""
+    """Parses a duration such as ``30s`` or ``5m``. Raises ``UsageError`` if it is invalid."""
     found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
     if found is None:
-        raise BadArguments(
-            f'Invalid --min-expiry "{text}".', hint="Write a number with ms, s, m or h, e.g. 5m."
+        raise UsageError(
+            f'Invalid --min-expiry "{text}".', hint="Use a number with ms, s, m or h, e.g. 5m."
         )
     return int(found[1]) * UNITS[found[2]]
 
 
 def _note(check: Check, why: str) -> str:
-    """What a person should know besides the status."""
+    """Returns a note for the user besides the status."""
     source = check.credentials.source if check.credentials else ""
     return why or (f"from {source}" if source else "")
 
 
-def _not_understood(words: str) -> BadArguments:
+def _not_understood(words: str) -> UsageError:
     command = find_command("auth")
     assert command is not None
     hint = "; ".join(f"pi {form.usage}" for form in command.forms)
     if words and (like := nearest(words, command.actions)):
         hint = f"Did you mean `pi auth {like}`?"
-    return BadArguments(f"Unknown command: auth {words}".rstrip(), hint=hint)
+    return UsageError(f"Unknown command: auth {words}".rstrip(), hint=hint)

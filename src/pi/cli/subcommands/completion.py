@@ -1,27 +1,27 @@
-"""``pi completion bash|zsh|fish``: a script for the shell, made from the rows of options."""
+"""``pi completion bash|zsh|fish``: prints a completion script, generated from the option tables."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.options import COMMANDS, FLAGS, Command, Flag
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
 
 HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Print the script; the exit code."""
+    """Prints the script and returns the exit code."""
     write = SHELLS.get(" ".join(arguments.messages))
     if write is None:
-        raise BadArguments(f"For which shell? Valid values: {', '.join(SHELLS)}", hint=HINT)
+        raise UsageError(f"No valid shell given. Valid values: {', '.join(SHELLS)}", hint=HINT)
     sys.stdout.write(write())
     return 0
 
 
 def bash() -> str:
-    """A script to be evaluated by bash."""
+    """Returns a script for bash."""
     cases = "\n".join(_bash_case(command) for command in _listed())
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
@@ -71,7 +71,7 @@ complete -o filenames -F _pi pi
 
 
 def zsh() -> str:
-    """A script to be evaluated by zsh, or to be called ``_pi`` in a folder of ``fpath``."""
+    """Returns a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
     commands = "\n".join(
         f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed()
     )
@@ -110,7 +110,7 @@ fi
 
 
 def fish() -> str:
-    """A script to be sourced by fish."""
+    """Returns a script for fish."""
     lines = ["# Completion of pi for fish: pi completion fish | source", _FISH_FILES]
     for command in _listed():
         lines.append(
@@ -120,7 +120,7 @@ def fish() -> str:
         inside = f"-n '__fish_seen_subcommand_from {command.name}'"
         lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
         lines += [f"complete -c pi {inside} {row}" for row in _fish_rows(command.flags)]
-    # Not __fish_use_subcommand: to that, the value of an option is a command.
+    # Not __fish_use_subcommand: it takes the value of an option for a subcommand.
     commands = " ".join(command.name for command in _listed())
     outside = f"-n 'not __fish_seen_subcommand_from {commands}'"
     lines += [f"complete -c pi {outside} {row}" for row in _fish_rows(FLAGS)]
@@ -137,11 +137,11 @@ SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 # --------------------------------------------------------------------------------------------------
 
 
-def _listed() -> Iterator[Command]:
+def _listed() -> Iterator[SubcommandRow]:
     return (command for command in COMMANDS if not command.is_alias)
 
 
-def _spoken(command: Command) -> str:
+def _spoken(command: SubcommandRow) -> str:
     return command.forms[0].help
 
 
@@ -150,17 +150,17 @@ def _names(flags: Iterable[Flag]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A word of all three shells."""
+    """Quotes a word for all three shells."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _bash_case(command: Command) -> str:
+def _bash_case(command: SubcommandRow) -> str:
     flags, words = " ".join(_names(command.flags)), " ".join(command.actions)
     return f"        {command.name}) flags={_quoted(flags)} words={_quoted(words)} ;;"
 
 
 def _bash_values() -> str:
-    """What is offered behind options that have a value."""
+    """Returns the completions of option values."""
     rows = []
     for flag in FLAGS:
         names = "|".join(name for name in (flag.short, flag.name) if name)
@@ -178,7 +178,7 @@ def _bash_values() -> str:
     return "\n".join(rows)
 
 
-def _zsh_command(command: Command) -> Iterator[str]:
+def _zsh_command(command: SubcommandRow) -> Iterator[str]:
     yield "'1: :'"
     if command.actions:
         yield _quoted(f"2:action:({' '.join(command.actions)})")
@@ -205,7 +205,7 @@ def _fish_rows(flags: Iterable[Flag]) -> Iterator[str]:
     for flag in flags:
         parts = [f"-l {flag.name.removeprefix('--')}", f"-d {_quoted(flag.help)}"]
         if flag.short:
-            # Not -s, also for one letter: to that, -nc would be -n with the value c.
+            # Not -s, also for one letter: with it, -nc would be -n with the value c.
             parts.insert(0, f"-o {flag.short.removeprefix('-')}")
         if flag.values:
             parts.append(f"-x -a {_quoted(' '.join(flag.values))}")

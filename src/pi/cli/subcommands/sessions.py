@@ -1,4 +1,4 @@
-"""``pi sessions``: list, rename, move, delete and export sessions without opening one."""
+"""``pi sessions`` and ``--export``: lists, renames, moves, deletes and exports sessions."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.command_context import session_dir_here, trusted_here, with_project
-from pi.cli.process import complain, print_json
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.command_context import is_trusted, session_dir_here, with_project
+from pi.cli.process import print_error, print_json
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import export_file
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory, read_header
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.file_operations import move_session, rename_session
 from pi.coding.session.lookup import search_sessions, search_texts
-from pi.coding.session.naming import Stamps, clean_name, session_directory
+from pi.coding.session.naming import IdFactory, clean_name, session_directory
 from pi.coding.session.trash import Trash
 
-# ``--export in [out]``: a session file as a page to read.
+# ``--export in [out]``: exports a session file as a web page.
 
 
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Export the first path to the second, or to a page in this folder; the exit code."""
+    """Exports the first path to the second, or to a page in this folder; returns the exit code."""
     source, *rest = (expand_home(path) for path in paths)
-    write_export(source, rest[0] if rest else None, Host.of(environ))
+    write_export(source, rest[0] if rest else None, Machine.from_environ(environ))
     return 0
 
 
-def write_export(source: Path, target: Path | None, host: Host) -> None:
-    """Export a session file without the person's keys, and say where it is."""
+def write_export(source: Path, target: Path | None, host: Machine) -> None:
+    """Exports a session file without secrets and prints the path."""
     secrets = _secrets(host, {Path.cwd(), *_folder_of(source)})
     blobs = BlobStore(host.agent_dir / "blobs")
     made = export_file(source, target, cwd=Path.cwd(), secrets=secrets, blobs=blobs)
     sys.stdout.write(f"Exported to: {made}\n")
 
 
-def _secrets(host: Host, folders: Collection[Path]) -> tuple[str, ...]:
-    """The secrets that are known here, with those of ``.env`` files of trusted projects."""
-    trusted = [folder for folder in folders if trusted_here(host, folder)]
+def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
+    """Returns the known secrets, including those of ``.env`` files of trusted projects."""
+    trusted = [folder for folder in folders if is_trusted(host, folder)]
     hosts = [host, *(with_project(host, folder) for folder in trusted)]
     return tuple(value for each in hosts for value in KnownSecrets.of(each).values())
 
 
 def _folder_of(source: Path) -> list[Path]:
-    """The project that a session was made in; none if the file does not tell."""
+    """Returns the project of a session; ``None`` if the file does not contain it."""
     try:
         header = read_header(source)
-    except OSError:  # the export itself says what is wrong with the file
+    except OSError:  # the export itself reports errors of the file
         return []
     folder = header.get("cwd") if header else None
     return [Path(folder)] if isinstance(folder, str) and Path(folder).is_absolute() else []
 
 
 NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
-"""What actions need beside their own name; the others need an id."""
+"""Arguments that actions need; the others need an id."""
 SHOWN_ID = 13
-"""Characters of an id that are shown: they tell the millisecond in which it was made."""
+"""Characters of an id that are shown: they contain the millisecond of its creation."""
 SHOWN_TITLE = 60
 
 
-class Shown(Record):
-    """A session as ``--json`` tells it."""
+class SessionJson(Record):
+    """A session in the output of ``--json``."""
 
     id: str
     path: str
@@ -81,12 +81,12 @@ class Shown(Record):
     created: str
     last_active: str
     excerpt: str | None = None
-    """Where the words of a search were said."""
+    """Where the search text was found."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
-    host, cwd = Host.of(environ, report=complain), Path.cwd()
+    """Runs ``pi sessions`` and returns the exit code."""
+    host, cwd = Machine.from_environ(environ, report=print_error), Path.cwd()
     custom = session_dir_here(arguments, host, cwd)
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
@@ -98,12 +98,12 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         case ("delete", id):
             session = _only(id, catalog, cwd)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
-            sys.stdout.write(f"Put into the trash: {_title(session)}\n")
+            sys.stdout.write(f"Moved to the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
             target = expand_home(rest[0]) if rest else None
             write_export(_only(id, catalog, cwd).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
-            raise BadArguments(
+            raise UsageError(
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
                 hint="See `pi sessions -h`.",
             )
@@ -114,7 +114,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:
     everywhere = arguments.switch("all")
-    sessions = catalog.everywhere() if everywhere else catalog.of_project(str(cwd))
+    sessions = catalog.in_all_directories() if everywhere else catalog.in_directory(str(cwd))
     excerpts: dict[Path, str] = {}
     if search and arguments.switch("texts"):
         passages = search_texts(search, sessions)
@@ -128,46 +128,48 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
     elif sessions:
         sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
     else:
-        where = "anywhere" if everywhere else f"of {cwd}; --all looks everywhere"
+        where = "anywhere" if everywhere else f"in {cwd}; --all searches all folders"
         matching = f' matching "{one_line(search)}"' if search else ""
         sys.stdout.write(f"No sessions{matching} {where}\n")
 
 
-def _only(wanted: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
-    """The one session that an id, the beginning of one, or a path means.
+def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
+    """Returns the one session that an id, its prefix, or a path matches.
 
-    To change the wrong one would be worse than to ask again; only of sessions with the same id,
-    which projects may have, that of this folder is meant.
+    An ambiguous id is an error, because changing the wrong session would be worse. Of sessions with
+    the same id in several projects, the one of this folder is used.
     """
-    everywhere = catalog.everywhere()
-    path = cwd / expand_home(wanted)
-    exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
+    everywhere = catalog.in_all_directories()
+    path = cwd / expand_home(query)
+    exact = [each for each in everywhere if each.facts.id == query or each.path == path]
     here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
-    found = here or exact or [each for each in everywhere if each.facts.id.startswith(wanted)]
+    found = here or exact or [each for each in everywhere if each.facts.id.startswith(query)]
     if not found:
-        raise NoMatchingSession(wanted)
+        raise NoMatchingSession(query)
     if len(found) > 1:
         names = [str(each.path) if exact else each.facts.id for each in found[:5]]
         raise PiError(
-            f"{len(found)} sessions begin with '{wanted}'.",
-            hint=f"Say more of it: {', '.join(names)}",
+            f"{len(found)} sessions begin with '{query}'.",
+            hint=f"Use a longer prefix: {', '.join(names)}",
         )
     return found[0]
 
 
-def _rename(session: ListedSession, name: str, host: Host) -> None:
+def _rename(session: ListedSession, name: str, host: Machine) -> None:
     if not clean_name(name):
-        raise BadArguments("The name must not be blank.")
-    rename_session(session.path, name, Stamps(host.clock, host.random_bytes))
-    sys.stdout.write(f"{session.facts.id} is now called {clean_name(name)}\n")
+        raise UsageError("The name must not be blank.")
+    rename_session(session.path, name, IdFactory(host.clock, host.random_bytes))
+    sys.stdout.write(f"Renamed {session.facts.id} to {clean_name(name)}\n")
 
 
-def _move(session: ListedSession, folder: Path, host: Host, custom: Path | None) -> None:
+def _move(session: ListedSession, folder: Path, host: Machine, custom: Path | None) -> None:
     if not folder.is_dir():
-        raise PiError(f"{folder} is no folder.", hint="Name the folder that the session works in.")
+        raise PiError(
+            f"{folder} is not a folder.", hint="Give the working directory of the session."
+        )
     directory = session_directory(host.agent_dir, str(folder), custom=custom)
     move_session(session.path, cwd=str(folder), directory=directory)
-    sys.stdout.write(f"{session.facts.id} is now a session of {folder}\n")
+    sys.stdout.write(f"Moved {session.facts.id} to {folder}\n")
 
 
 def _lines(
@@ -189,9 +191,9 @@ def _title(session: ListedSession) -> str:
     return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
 
 
-def _shown(session: ListedSession, excerpt: str | None) -> Shown:
+def _shown(session: ListedSession, excerpt: str | None) -> SessionJson:
     facts = session.facts
-    return Shown(
+    return SessionJson(
         id=facts.id,
         path=str(session.path),
         cwd=facts.cwd,

@@ -1,4 +1,4 @@
-"""What is too large for the lines of a session: pictures by their content, outputs by a number.
+"""Data too large for the lines of a session: images by hash, outputs by number.
 
-Blobs are shared by all sessions; artifacts are files beside one session. Must not know sessions.
+Blobs are shared by all sessions; artifacts are files beside one session. Must not import sessions.
 """

@@ -1,4 +1,8 @@
-"""Blobs: bytes under the hash of what they are, shared by all sessions."""
+"""Blob store: bytes by hash, shared by all sessions; images in session lines as references.
+
+In memory a line always contains its images. Only the file may have references instead, and only if
+the user enables it: the original pi cannot read them.
+"""
 
 from __future__ import annotations
 
@@ -21,37 +25,37 @@ log = logging.getLogger(__name__)
 
 
 PREFIX = "blob:sha256:"
-"""How a reference begins; the hash follows."""
+"""Prefix of a reference; the hash follows."""
 
-LARGEST = 1024 * 1024 * 1024
-"""Bytes of a blob that is read: as many as the output of a command may have."""
+MAX_BLOB_BYTES = 1024 * 1024 * 1024
+"""Maximum bytes of a blob: as many as the output of a command may have."""
 
 _HASH = "[0-9a-f]{64}"
 _EXTENSION = "[a-z0-9]{1,8}"
 
 
 class Blob(Record):
-    """Bytes that are stored."""
+    """Stored bytes."""
 
     hash: str
     path: Path
     display_path: Path
-    """The same bytes under a name that tells programs what they are, if that is known."""
+    """The same bytes under a name with a file extension, if known."""
 
     @property
     def ref(self) -> str:
-        """What stands for the bytes in a session file."""
+        """The reference in a session file."""
         return PREFIX + self.hash
 
 
 class BlobStore:
-    """A directory of blobs. The same bytes are stored once, whoever brings them."""
+    """A directory of blobs. Equal bytes are stored once."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def put(self, data: bytes, *, extension: str = "") -> Blob:
-        """Store bytes; ``FileProblem`` if that is impossible. ``extension`` is without a dot."""
+        """Store bytes; raises ``FileAccessError`` on failure. ``extension`` is without a dot."""
         hash = _hash(data)
         path = private_directory(self.directory) / hash
         if not path.exists():
@@ -63,11 +67,11 @@ class BlobStore:
         return Blob(hash=hash, path=path, display_path=display)
 
     def get(self, ref: str) -> bytes | None:
-        """The bytes of a hash or of a reference; ``None`` if they are gone or were changed."""
+        """Return the bytes of a hash or reference; ``None`` if they are missing or were changed."""
         hash = ref.removeprefix(PREFIX)
         if not re.fullmatch(_HASH, hash):
             return None
-        data = read_if_exists(self.directory / hash, most=LARGEST)
+        data = read_if_exists(self.directory / hash, max_bytes=MAX_BLOB_BYTES)
         if data is not None and _hash(data) != hash:
             log.warning("the blob %s is damaged", self.directory / hash)
             return None
@@ -75,13 +79,13 @@ class BlobStore:
 
 
 def _hash(data: bytes) -> str:
-    import hashlib  # loads OpenSSL's, for which a start without blobs need not wait
+    import hashlib  # deferred: loads OpenSSL, which a start without blobs does not need
 
     return hashlib.sha256(data).hexdigest()
 
 
 def _link(path: Path, display: Path, data: bytes) -> None:
-    """Give a file a second name, or a copy where it can have only one. Not needed to go on."""
+    """Hard-link a file under a second name, or copy it. Failures are ignored."""
     if display.exists():
         return
     try:
@@ -89,18 +93,12 @@ def _link(path: Path, display: Path, data: bytes) -> None:
     except OSError:
         try:
             replace_file(display, data)
-        except PiError as problem:
-            log.info("%s", problem)
-
-
-# Pictures in the lines of a session file ↔ references to blobs.
-#
-# In memory a line always has its pictures; only the file may have references in their place, and
-# only if a person wants it so: the original pi cannot read them.
+        except PiError as error:
+            log.info("%s", error)
 
 
 THRESHOLD = 1024
-"""Characters of base64 from which on a picture is stored outside."""
+"""Minimum base64 length of an image that is stored outside."""
 
 _EXTENSIONS = {"image/jpeg": "jpg", "image/svg+xml": "svg"}
 
@@ -109,34 +107,34 @@ class BlobOptions(Record):
     """The setting ``blobs``."""
 
     externalize_images: bool = False
-    """Whether large pictures are stored outside of session files."""
+    """Whether large images are stored outside session files."""
 
 
 def externalised(line: bytes, store: BlobStore) -> bytes:
-    """A line as the file is to have it: large pictures are references.
+    """Return a line in its file form: large images as references.
 
-    The same bytes if there are none, or if they cannot be stored.
+    Unchanged if there are none, or if they cannot be stored.
     """
     if b"image" not in line or len(line) < THRESHOLD:
         return line
     try:
         return _changed(line, lambda data, kind: _put(data, kind, store))
-    except PiError as problem:
-        log.warning("pictures stay in the session file: %s", problem)
+    except PiError as error:
+        log.warning("pictures stay in the session file: %s", error)
         return line
 
 
 def rehydrated(line: bytes, store: BlobStore) -> bytes:
-    """A line of a file as it is used: with its pictures. A reference to a lost one stays."""
+    """Return a line of a file with its images. Unresolvable references stay."""
     if PREFIX.encode() not in line:
         return line
     return _changed(line, lambda data, kind: _get(data, kind, store))
 
 
 _Change = Callable[[str, str], str | None]
-"""From a picture's data, or reference, and its type to what takes its place; ``None``: nothing.
+"""Maps image data or a reference, and its type, to a replacement; ``None``: unchanged.
 
-The type is empty for a data URL, which is stored as the text that it is.
+The type is empty for a data URL, which is stored as text.
 """
 
 
@@ -144,13 +142,13 @@ def _changed(line: bytes, change: _Change) -> bytes:
     try:
         entry = decode_line(line)
         changed = _walk(entry, change)
-    except (BadLine, RecursionError):  # nothing that holds a picture is nested so deeply
+    except (BadLine, RecursionError):  # nothing that contains an image is nested so deeply
         return line
     return line if changed is entry else encode_line(changed)
 
 
 def _walk(value: object, change: _Change) -> object:
-    """``value`` with its pictures changed; the very same object if none is."""
+    """Return ``value`` with its images changed; the same object if there are none."""
     match value:
         case dict():
             return _walk_object(value, change)
@@ -183,7 +181,7 @@ def _put(data: str, kind: str, store: BlobStore) -> str | None:
         decoded = base64.b64decode(data, validate=True)
     except binascii.Error:
         return None
-    if base64.b64encode(decoded).decode() != data:  # written in a way that would not come back
+    if base64.b64encode(decoded).decode() != data:  # not canonical base64: it would not round-trip
         return None
     extension = _EXTENSIONS.get(kind, kind.rpartition("/")[2])
     return store.put(decoded, extension=extension).ref
@@ -194,8 +192,8 @@ def _get(ref: str, kind: str, store: BlobStore) -> str | None:
         return None
     try:
         data = store.get(ref)
-    except PiError as problem:
-        log.warning("%s", problem)
+    except PiError as error:
+        log.warning("%s", error)
         return None
     if data is None:
         log.warning("a picture of the session is missing: %s", ref)

@@ -1,4 +1,4 @@
-"""``artifact://3`` and ``agent://Anna/findings/0`` → the texts that they stand for."""
+"""Resolves ``artifact://3`` and ``agent://Anna/findings/0`` to texts; outputs of sub-agents."""
 
 from __future__ import annotations
 
@@ -14,44 +14,41 @@ from pi.base.errors import PiError
 from pi.base.records import UNREADABLE, Record
 from pi.coding.blobs.artifacts import Artifacts, TextFolder
 
-# What agents that work for a session have written: one Markdown text each, by the agent's name.
-
-
 _SUFFIX = ".md"
 _UNSAFE = re.compile(r"[^\w.@+-]+")
 
 
 class AgentOutputs:
-    """The outputs of one session, ``<name>.md``; a name that was used is never given again."""
+    """Outputs of a session's sub-agents, ``<name>.md``; a name is never reused."""
 
     def __init__(self, folder: TextFolder) -> None:
         self.folder = folder
         self._taken: set[str] | None = None
 
     def allocate(self, name: str, *, parent: str = "") -> str:
-        """An id for what an agent will write: its name, then ``name-2``, ``name-3`` and so on.
+        """Return an id for the output of an agent: its name, then ``name-2``, ``name-3`` and so on.
 
-        With the id of a ``parent``, ``parent.name``. What cannot be in a file's name becomes ``-``.
+        With the id of a ``parent``, ``parent.name``. Invalid file name characters become ``-``.
         """
         safe = _UNSAFE.sub("-", name).strip(".-") or "agent"
-        wanted = f"{parent}.{safe}" if parent else safe
+        base = f"{parent}.{safe}" if parent else safe
         if self._taken is None:
             self._taken = {id.casefold() for id in self.ids()}
-        ids = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+        ids = (base if number == 1 else f"{base}-{number}" for number in count(1))
         free = next(id for id in ids if id.casefold() not in self._taken)
-        self._taken.add(free.casefold())  # some file systems know no capitals
+        self._taken.add(free.casefold())  # some file systems ignore case
         return free
 
     def save(self, id: str, text: str) -> None:
-        """Keep what the agent of that id has written."""
+        """Store the output of an agent."""
         self.folder.write(id + _SUFFIX, text)
 
     def read(self, id: str) -> str | None:
-        """What it has written; ``None`` if there is nothing."""
+        """Return the output, or ``None``."""
         return self.folder.read(id + _SUFFIX) if id in self.ids() else None
 
     def ids(self) -> list[str]:
-        """Of all outputs that there are."""
+        """Return the ids of all outputs."""
         names = self.folder.names()
         return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
 
@@ -61,20 +58,20 @@ _STEP = re.compile(r"""\.?([A-Za-z_][\w-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\[(-?[
 
 
 class NoSuchResource(PiError):
-    """An internal address that leads nowhere: who asked can ask for something else."""
+    """The address of an internal resource is unknown or invalid."""
 
 
-class Resource(Record):
-    """What was found."""
+class ArtifactText(Record):
+    """The resolved text."""
 
     text: str
     media_type: Literal["text/plain", "text/markdown", "application/json"]
     is_extract: bool = False
-    """Whether it is a part of a JSON text: that is not read by lines."""
+    """Whether it is a part of a JSON text, which is not read by lines."""
 
 
-def resolve(url: str, folders: Sequence[TextFolder]) -> Resource:
-    """The text of an address, looked for in the folders of all sessions that take part."""
+def resolve_artifact(url: str, folders: Sequence[TextFolder]) -> ArtifactText:
+    """Resolve an address in the folders of all participating sessions."""
     scheme, _, rest = url.partition("://")
     match scheme:
         case "artifact":
@@ -83,11 +80,11 @@ def resolve(url: str, folders: Sequence[TextFolder]) -> Resource:
             return _agent(rest, folders)
         case _:
             raise NoSuchResource(
-                f"Cannot resolve {url}: its scheme is unknown.", hint="Use artifact:// or agent://."
+                f"Cannot resolve {url}: unknown scheme.", hint="Use artifact:// or agent://."
             )
 
 
-def _artifact(id: str, folders: Sequence[TextFolder]) -> Resource:
+def _artifact(id: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - artifacts unavailable")
     if not re.fullmatch("[0-9]+", id):
@@ -95,27 +92,27 @@ def _artifact(id: str, folders: Sequence[TextFolder]) -> Resource:
     places = [Artifacts(folder) for folder in _existing(folders)]
     for artifacts in places:
         if (text := artifacts.read(int(id))) is not None:
-            return Resource(text=text, media_type="text/plain")
+            return ArtifactText(text=text, media_type="text/plain")
     numbers = sorted({number for artifacts in places for number in artifacts.numbers()})
     raise NoSuchResource(f"Artifact {id} not found. {_available(numbers)}")
 
 
-def _agent(rest: str, folders: Sequence[TextFolder]) -> Resource:
+def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - agent outputs unavailable")
     address, _, query = rest.partition("?")
     id, *path = [unquote(part) for part in address.split("/") if part] or [""]
-    wanted = parse_qs(query).get("q")
-    if path and wanted:
+    queries = parse_qs(query).get("q")
+    if path and queries:
         raise NoSuchResource(
             f"agent://{rest} has both a path and a query.", hint="Use one of them."
         )
     places = [AgentOutputs(folder) for folder in _existing(folders)]
     for outputs in places:
         if (text := outputs.read(id)) is not None:
-            if not path and not wanted:
-                return Resource(text=text, media_type="text/markdown")
-            return _extract(text, id, _steps(wanted[0]) if wanted else path)
+            if not path and not queries:
+                return ArtifactText(text=text, media_type="text/markdown")
+            return _extract(text, id, _steps(queries[0]) if queries else path)
     ids = sorted({id for outputs in places for id in outputs.ids()})
     raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
 
@@ -147,19 +144,19 @@ def _steps(query: str) -> list[str | int]:
     return steps
 
 
-def _extract(text: str, id: str, steps: Iterable[str | int]) -> Resource:
+def _extract(text: str, id: str, steps: Iterable[str | int]) -> ArtifactText:
     try:
         value: object = msgspec.json.decode(text)
-    except UNREADABLE as problem:
+    except UNREADABLE as error:
         raise NoSuchResource(
-            f"The output of {id} is not JSON: {problem}.", hint=f"Read agent://{id} as a whole."
-        ) from problem
+            f"The output of {id} is not JSON: {error}.", hint=f"Read agent://{id} as a whole."
+        ) from error
     for step in steps:
         value = _inside(value, step, id)
     if isinstance(value, str):
-        return Resource(text=value, media_type="application/json", is_extract=True)
+        return ArtifactText(text=value, media_type="application/json", is_extract=True)
     shown = msgspec.json.format(msgspec.json.encode(value)).decode()
-    return Resource(text=shown, media_type="application/json", is_extract=True)
+    return ArtifactText(text=shown, media_type="application/json", is_extract=True)
 
 
 def _inside(value: object, step: str | int, id: str) -> object:
@@ -171,4 +168,4 @@ def _inside(value: object, step: str | int, id: str) -> object:
                 return value[int(step)]
     except (LookupError, ValueError):
         pass
-    raise NoSuchResource(f"The output of {id} has no {step!r} where it was asked for.")
+    raise NoSuchResource(f"The output of {id} has no {step!r} at this path.")

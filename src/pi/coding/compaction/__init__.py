@@ -1,5 +1,5 @@
-"""Compaction of a session: when it is due, how it is done, and what is told of it.
+"""Compaction of a session: when it is due, how it runs, and its events.
 
-The pure part lives in ``pi.agent.compaction``. Everything that is decided here is stored as new
-entries of the log; no existing byte changes. Must not know modes or how models are reached.
+The pure part is ``pi.agent.compaction``. All decisions are stored as new entries of the log; no
+existing byte changes. Must not import modes or know how models are called.
 """

@@ -1,4 +1,4 @@
-"""The policy that keeps a conversation within its model's window."""
+"""Automatic compaction: the policy for runs, and the idle timer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pi.coding.compaction.measuring import (
     tokens_in_use,
 )
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 
 
 NEARLY_FULL = 0.95
-"""Part of the window from which on an answer that was cut off has run out of room."""
+"""Fill level above which a truncated response has run out of room."""
 UNKNOWN_CACHE_SECONDS = 3600
-"""How long a provider that does not say so may keep a conversation in its cache."""
+"""Assumed cache lifetime of a provider that does not state one."""
 CONTINUE = CustomMessageEntry(
     custom_type="auto-continue",
     content="The conversation was compacted. Go on with what is still to do; if nothing is, stop.",
@@ -42,28 +42,28 @@ CONTINUE = CustomMessageEntry(
 
 
 class CompactionPolicy(Policy):
-    """Looks before every prompt, after every batch of tools and at the end of every run."""
+    """Checks before every prompt, after every batch of tools and at the end of every run."""
 
-    def __init__(self, compactor: Compactor, around: Surroundings) -> None:
+    def __init__(self, compactor: Compactor, session: CompactionSession) -> None:
         self._compactor = compactor
-        self._around = around
+        self._session = session
         self._recovered = False
-        """Whether this prompt's overflow has had its one compaction and retry."""
+        """Whether the overflow of this prompt already had its one compaction and retry."""
         self._worthless = False
-        """Whether the turn before brought results that their tools called useless."""
+        """Whether the previous turn had results marked as useless."""
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Compact where it is due, unless somebody has claimed what comes next."""
-        options = self._around.options().for_model(self._around.model())
+        """Compact if it is due, unless another policy has claimed the boundary."""
+        options = self._session.options().for_model(self._session.model())
         if at.kind == "prompt":
             self._recovered = False
         if at.next.claimed or not options.automatic or at.outcome == "aborted":
             return at.next
         match at.kind:
             case "prompt":
-                return self._looked_after(self._without_stale(at.next, options), options)
+                return self._prune_or_compact(self._elide_stale(at.next, options), options)
             case "turn" if at.results:
-                return self._looked_after(self._without_worthless(at, options), options)
+                return self._prune_or_compact(self._elide_useless(at, options), options)
             case "settle":
                 return self._settled(at, options)
             case _:
@@ -71,32 +71,37 @@ class CompactionPolicy(Policy):
 
     def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
         answer = at.answer
-        if answer is None or not self._is_ours(answer):
+        if answer is None or not self._is_from_current_model(answer):
             return at.next
         if isinstance(at.error, ContextOverflow):
-            return self._recover(self._leave_out(at.next), Wish(reason="overflow"))
-        if self._had_no_room(answer):
-            return self._recover(at.next, self._without_latest(Wish(reason="overflow")))
+            return self._recover(self._leave_out(at.next), CompactionRequest(reason="overflow"))
+        if self._window_was_full(answer):
+            return self._recover(
+                at.next, self._without_latest(CompactionRequest(reason="overflow"))
+            )
         if self._was_cut_off(answer):
-            return self._recover(at.next, self._without_latest(Wish(reason="incomplete")))
+            return self._recover(
+                at.next, self._without_latest(CompactionRequest(reason="incomplete"))
+            )
         self._recovered = False
-        return self._looked_after(at.next, options, last=True)
+        return self._prune_or_compact(at.next, options, last=True)
 
-    def _is_ours(self, answer: AssistantMessage) -> bool:
-        """Whether the model that answers now gave ``answer``: others have other windows."""
-        model = self._around.model()
+    def _is_from_current_model(self, answer: AssistantMessage) -> bool:
+        """Whether ``answer`` is from the current model: other models have other windows."""
+        model = self._session.model()
         return (answer.provider, answer.model) == (model.provider, model.id)
 
-    def _had_no_room(self, answer: AssistantMessage) -> bool:
-        """Whether the window was too full to answer; a complete answer is never asked again."""
-        return answer.stop_reason == "length" and is_silent_overflow(answer, self._around.model())
+    def _window_was_full(self, answer: AssistantMessage) -> bool:
+        """Whether the window was too full to respond. Complete responses are not repeated."""
+        return answer.stop_reason == "length" and is_silent_overflow(answer, self._session.model())
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
-        """Whether an answer ended because the window was nearly full, not at a limit of its own.
+        """Whether a response was truncated because the window was nearly full, not at its own
+        limit.
 
-        Below that the answer stays as it is, also for the model: "please continue" needs it.
+        Otherwise the response is kept, also for the model: "please continue" needs it.
         """
-        model = self._around.model()
+        model = self._session.model()
         return (
             answer.stop_reason == "length"
             and answer.usage.output < model.max_tokens
@@ -105,132 +110,135 @@ class CompactionPolicy(Policy):
 
     # What is due ----------------------------------------------------------------------------------
 
-    def _recover(self, wanted: Next, wish: Wish) -> Next:
-        """One compaction and one more request for an answer that did not fit."""
+    def _recover(self, decision: Next, request: CompactionRequest) -> Next:
+        """Compact once and request the response again that did not fit."""
         if self._recovered:
-            return wanted
+            return decision
         self._recovered = True
-        wish = replace(wish, will_retry=True)
-        return replace(wanted, action="again", prepare=partial(self._compact_or_stop, wish))
+        request = replace(request, will_retry=True)
+        return replace(decision, action="again", prepare=partial(self._compact_or_stop, request))
 
-    def _without_latest(self, wish: Wish) -> Wish:
-        """A wish that leaves the last answer out when it succeeds; otherwise that stays."""
-        return replace(wish, leave_out=latest_answer(self._around.conversation().log) or "")
+    def _without_latest(self, request: CompactionRequest) -> CompactionRequest:
+        """Return a request that also hides the last response, if the compaction succeeds."""
+        return replace(request, leave_out=latest_answer(self._session.conversation().log) or "")
 
-    def _looked_after(
-        self, wanted: Next, options: CompactionOptions, *, last: bool = False
+    def _prune_or_compact(
+        self, decision: Next, options: CompactionOptions, *, last: bool = False
     ) -> Next:
-        """Leave out what nobody needs, and compact if that is not enough."""
-        conversation = self._around.conversation()
-        tokens, window = tokens_in_use(conversation), self._around.model().context_window
+        """Elide useless results, and compact if that is not enough."""
+        conversation = self._session.conversation()
+        tokens, window = tokens_in_use(conversation), self._session.model().context_window
         if not should_compact(tokens, window, options):
-            return wanted
+            return decision
         pruning = prune_tool_outputs(measured(conversation).items)
-        wanted = replace(wanted, entries=(*wanted.entries, *pruning.edits))
+        decision = replace(decision, entries=(*decision.entries, *pruning.edits))
         if not should_compact(tokens - pruning.tokens_saved, window, options):
-            return wanted
+            return decision
         if last and options.auto_continue:
-            again = _first(wanted, partial(self._compact_and_continue, options))
+            again = _prepare_first(decision, partial(self._compact_and_continue, options))
             return replace(again, action="again")
-        return _first(wanted, partial(self._compact, Wish(reason="threshold")))
+        return _prepare_first(
+            decision, partial(self._compact, CompactionRequest(reason="threshold"))
+        )
 
-    def _without_worthless(self, at: Boundary, options: CompactionOptions) -> Next:
-        """Leave out results that said nothing, once the model has seen them."""
+    def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
+        """Elide useless results after the model has seen them."""
         seen, self._worthless = self._worthless, any(result.useless for result in at.results)
         if not (seen and options.drop_useless):
             return at.next
-        items = measured(self._around.conversation()).items
+        items = measured(self._session.conversation()).items
         answers = (n for n, item in enumerate(items) if item.role == "assistant")
         older = items[: max(answers, default=0)]
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
 
-    def _without_stale(self, wanted: Next, options: CompactionOptions) -> Next:
-        """After a long rest leave out all results that said nothing: no cache is lost by that."""
+    def _elide_stale(self, decision: Next, options: CompactionOptions) -> Next:
+        """Elide all useless results after a long pause, when the provider's cache has expired
+        anyway.
+        """
         if not (options.drop_useless and self._cache_is_cold()):
-            return wanted
-        items = measured(self._around.conversation()).items
+            return decision
+        items = measured(self._session.conversation()).items
         edits = elide_worthless(items, cache_is_cold=True).edits
-        return replace(wanted, entries=(*wanted.entries, *edits))
+        return replace(decision, entries=(*decision.entries, *edits))
 
     def _cache_is_cold(self) -> bool:
-        """Whether the last answer is older than the longest time that its provider caches."""
-        log = self._around.conversation().log
+        """Whether the last response is older than the longest cache lifetime of its provider."""
+        log = self._session.conversation().log
         latest = latest_answer(log)
         answer = message_of(log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
-        cache = self._around.model().prompt_cache
+        cache = self._session.model().prompt_cache
         kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
         seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
-        return self._around.clock.now_ms() - answer.timestamp > seconds * 1000
+        return self._session.clock.now_ms() - answer.timestamp > seconds * 1000
 
-    def _leave_out(self, wanted: Next) -> Next:
-        """Have the model no longer see its last answer, which stays in the log."""
-        target = latest_answer(self._around.conversation().log)
+    def _leave_out(self, decision: Next) -> Next:
+        """Hide the last response from the model; it stays in the log."""
+        target = latest_answer(self._session.conversation().log)
         if target is None:
-            return wanted
+            return decision
         edit = ContextEdit(target_id=target, replacement=None)
-        return replace(wanted, entries=(*wanted.entries, edit))
+        return replace(decision, entries=(*decision.entries, edit))
 
-    async def _compact(self, wish: Wish) -> None:
+    async def _compact(self, request: CompactionRequest) -> None:
         try:
-            await self._compactor.compact(wish)
-        except CompactionFailed as problem:
-            log.warning("the compaction came to nothing: %s", problem.message)
+            await self._compactor.compact(request)
+        except CompactionFailed as error:
+            log.warning("compaction failed: %s", error.message)
 
     async def _compact_and_continue(self, options: CompactionOptions) -> None:
-        """Compact, and have the model go on; only if there is room now, or it would never end."""
-        await self._compact_or_stop(Wish(reason="threshold"))
+        """Compact, then let the model continue; only if there is room now, to avoid an endless
+        loop.
+        """
+        await self._compact_or_stop(CompactionRequest(reason="threshold"))
         tokens, window = (
-            tokens_in_use(self._around.conversation()),
-            self._around.model().context_window,
+            tokens_in_use(self._session.conversation()),
+            self._session.model().context_window,
         )
         if should_compact(tokens, window, options):
             raise StopRun("The conversation is still above the threshold.")
-        await self._around.add(CONTINUE)
+        await self._session.add(CONTINUE)
 
-    async def _compact_or_stop(self, wish: Wish) -> None:
+    async def _compact_or_stop(self, request: CompactionRequest) -> None:
         try:
-            await self._compactor.compact(wish)
-        except CompactionFailed as problem:
-            raise StopRun(problem.message) from None
+            await self._compactor.compact(request)
+        except CompactionFailed as error:
+            raise StopRun(error.message) from None
 
 
-def _first(wanted: Next, work: Callable[[], Awaitable[None]]) -> Next:
-    """``wanted``, with ``work`` done before whatever else it prepares."""
-    then = wanted.prepare
+def _prepare_first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
+    """Return ``decision`` with ``work`` run before its own preparation."""
+    then = decision.prepare
 
     async def both() -> None:
         await work()
         if then is not None:
             await then()
 
-    return replace(wanted, prepare=both)
-
-
-# Compaction while nobody does anything: after a while, if much has gathered.
+    return replace(decision, prepare=both)
 
 
 async def compact_when_idle(
-    compactor: Compactor, around: Surroundings, *, busy: Callable[[], bool]
+    compactor: Compactor, session: CompactionSession, *, busy: Callable[[], bool]
 ) -> bool:
-    """Wait, and compact if it is wanted and due; whether it was done.
+    """Wait for the idle timeout and compact if it is enabled and due; returns whether it ran.
 
-    Its caller starts it when the agent settles and cancels it at the next prompt. ``busy`` says
-    whether something in the background still works: then it is put off for another while.
+    The caller starts it when the agent settles and cancels it at the next prompt. ``busy`` reports
+    background work: the compaction is then postponed.
     """
-    options = around.options().for_model(around.model())
+    options = session.options().for_model(session.model())
     if not (options.automatic and options.idle_enabled):
         return False
-    await around.clock.sleep(options.idle_timeout_seconds)
+    await session.clock.sleep(options.idle_timeout_seconds)
     while busy() or compactor.busy:
-        await around.clock.sleep(options.idle_timeout_seconds)
-    if tokens_in_use(around.conversation()) <= options.idle_threshold_tokens:
+        await session.clock.sleep(options.idle_timeout_seconds)
+    if tokens_in_use(session.conversation()) <= options.idle_threshold_tokens:
         return False
     try:
-        await compactor.compact(Wish(reason="idle"))
-    except CompactionFailed as problem:
-        log.warning("the idle compaction came to nothing: %s", problem.message)
+        await compactor.compact(CompactionRequest(reason="idle"))
+    except CompactionFailed as error:
+        log.warning("idle compaction failed: %s", error.message)
         return False
     return True

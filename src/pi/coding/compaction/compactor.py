@@ -1,4 +1,4 @@
-"""One compaction at a time: its beginning, its end and its abort, told to everybody."""
+"""Runs one compaction at a time and emits its start and end."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pi.base.records import replace
 from pi.coding.compaction.events import (
     CompactFailed,
     CompactionEnd,
+    CompactionReason,
     CompactionResult,
     CompactionStart,
-    Reason,
 )
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 
-FAILED: dict[Reason, str] = {
+FAILED: dict[CompactionReason, str] = {
     "manual": "Compaction failed",
     "threshold": "Auto-compaction failed",
     "idle": "Auto-compaction failed",
@@ -28,50 +28,51 @@ FAILED: dict[Reason, str] = {
 
 
 class Compactor:
-    """Its owner keeps runs and moves in the tree away while it is ``busy``."""
+    """Runs compactions. The owner prevents runs and tree moves while it is ``busy``."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, session: CompactionSession) -> None:
+        self._session = session
         self._abort: Abort | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether a compaction is under way."""
+        """Whether a compaction is running."""
         return self._abort is not None
 
     def abort(self) -> None:
-        """End the compaction that is under way; nothing of it is stored."""
+        """Abort the running compaction; nothing of it is stored."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
-    async def compact(self, wish: Wish) -> CompactionResult:
-        """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
+    async def compact(self, request: CompactionRequest) -> CompactionResult:
+        """Compact the conversation or raise ``CompactionFailed``; emits events in both cases."""
         if self._abort is not None:
-            raise CompactionFailed("aborted", "Another compaction is under way.")
-        from pi.coding.compaction.execution import OneCompaction  # most sessions never compact
+            raise CompactionFailed("aborted", "Another compaction is already running.")
+        # Deferred: most sessions never compact.
+        from pi.coding.compaction.execution import CompactionRun
 
-        self._abort = abort = Abort(self._around.clock)
-        end = CompactionEnd(reason=wish.reason)
-        await self._around.tell(CompactionStart(reason=wish.reason))
+        self._abort = abort = Abort(self._session.clock)
+        end = CompactionEnd(reason=request.reason)
+        await self._session.emit(CompactionStart(reason=request.reason))
         try:
-            result = await abort.wait(OneCompaction(wish, self._around).carry_out)
+            result = await abort.wait(CompactionRun(request, self._session).run)
         except (Aborted, asyncio.CancelledError) as cut:
             end = replace(end, aborted=True)
             if isinstance(cut, asyncio.CancelledError):
                 raise
             raise CompactionFailed("aborted", "Compaction cancelled") from None
-        except CompactionFailed as problem:
-            end = _failed(end, problem)
+        except CompactionFailed as error:
+            end = _failed(end, error)
             raise
         else:
-            end = replace(end, result=result, will_retry=wish.will_retry)
+            end = replace(end, result=result, will_retry=request.will_retry)
             return result
         finally:
             self._abort = None
-            await self._tell(end)
+            await self._emit_end(end)
 
-    async def _tell(self, end: CompactionEnd) -> None:
-        await self._around.tell(end)
+    async def _emit_end(self, end: CompactionEnd) -> None:
+        await self._session.emit(end)
         if end.result is UNSET:
             failed = CompactFailed(
                 reason=end.reason,
@@ -79,10 +80,10 @@ class Compactor:
                 aborted=end.aborted,
                 will_retry=end.will_retry,
             )
-            await self._around.bus.tell(failed)
+            await self._session.bus.emit(failed)
 
 
-def _failed(end: CompactionEnd, problem: CompactionFailed) -> CompactionEnd:
-    if problem.code == "aborted":
+def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
+    if error.code == "aborted":
         return replace(end, aborted=True)
-    return replace(end, error_message=f"{FAILED[end.reason]}: {problem.message}")
+    return replace(end, error_message=f"{FAILED[end.reason]}: {error.message}")

@@ -1,7 +1,7 @@
-"""What is told and asked around a compaction.
+"""Compaction and tree events and queries.
 
-``CompactionStart`` and ``CompactionEnd`` are public: their JSON form is that of JSON mode and RPC.
-The others go over the bus, where extensions hear them.
+``CompactionStart`` and ``CompactionEnd`` are public: their JSON form is the one of JSON mode and
+RPC. The others go over the bus to extensions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from pi.agent.compaction.budget import CompactionSettings, Item
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings
 from pi.ai.messages import Image, Json, Text, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.compaction.measuring import branch_items
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.session.entries import BranchSummary, Compaction, Entry
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pi.agent.compaction.summarise import Ask
 
 
-Reason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
+CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
 
 
 class CompactionResult(Record):
-    """What a compaction came to, in the JSON names of RPC."""
+    """Result of a compaction, with the JSON names of RPC."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -40,21 +40,21 @@ class CompactionResult(Record):
     usage: Usage | UnsetType = UNSET
     details: Any | UnsetType = UNSET
     content: tuple[Text | Image, ...] | UnsetType = UNSET
-    """What the model is shown in place of ``summary``."""
+    """Shown to the model instead of ``summary``."""
     preserve_data: Json | UnsetType = UNSET
-    """What the strategy wants to find again at the next compaction."""
+    """Data that the strategy needs at the next compaction."""
 
 
 class CompactionStart(Record, tag="compaction_start"):
     """A compaction begins."""
 
-    reason: Reason
+    reason: CompactionReason
 
 
 class CompactionEnd(Record, tag="compaction_end"):
-    """A compaction is over; without a ``result`` nothing has changed."""
+    """A compaction has ended; without a ``result`` nothing has changed."""
 
-    reason: Reason
+    reason: CompactionReason
     result: CompactionResult | UnsetType = UNSET
     aborted: bool = False
     will_retry: bool = False
@@ -62,42 +62,42 @@ class CompactionEnd(Record, tag="compaction_end"):
 
 
 class CompactDecision(Record):
-    """A handler's answer to ``BeforeCompact``."""
+    """Answer to ``BeforeCompact``."""
 
     cancel: bool = False
     compaction: CompactionResult | None = None
-    """A finished one, in place of asking a model."""
+    """A finished compaction, used instead of calling a model."""
 
 
-class BeforeCompact(Question):
-    """A compaction is about to begin: it may be cancelled, or done by somebody else."""
+class BeforeCompact(Query):
+    """A compaction is about to start; handlers may cancel or replace it."""
 
     preparation: Preparation
     branch_entries: Sequence[Entry]
     custom_instructions: str
-    reason: Reason
+    reason: CompactionReason
     will_retry: bool
     decision: CompactDecision = CompactDecision()
 
-    def answered(self, answer: CompactDecision) -> Self:
-        """The last answer counts, and a cancellation is final."""
+    def with_answer(self, answer: CompactDecision) -> Self:
+        """The last answer wins; a cancellation is final."""
         return replace(self, decision=answer)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.decision.cancel
 
 
 class CompactingAnswer(Record):
-    """A handler's answer to ``Compacting``."""
+    """Answer to ``Compacting``."""
 
     prompt: str = ""
     context: tuple[str, ...] = ()
     preserve_data: Json = field(default_factory=dict)
 
     def and_then(self, answer: CompactingAnswer) -> CompactingAnswer:
-        """Both answers: contexts and data add up, the last prompt wins."""
+        """Combine two answers: contexts and data add up, the last prompt wins."""
         return CompactingAnswer(
             prompt=answer.prompt or self.prompt,
             context=self.context + answer.context,
@@ -105,41 +105,38 @@ class CompactingAnswer(Record):
         )
 
 
-class Compacting(Question):
-    """A summary is about to be asked for: what else should the summarising model know?"""
+class Compacting(Query):
+    """A summary is about to be requested; handlers may add context for the model."""
 
-    reason: Reason
+    reason: CompactionReason
     answer: CompactingAnswer = CompactingAnswer()
 
-    def answered(self, answer: CompactingAnswer) -> Self:
-        """What all say counts."""
+    def with_answer(self, answer: CompactingAnswer) -> Self:
+        """Combine with all earlier answers."""
         return replace(self, answer=self.answer.and_then(answer))
 
 
 class Compacted(Event):
-    """A compaction is in the log."""
+    """A compaction was stored."""
 
     compaction_entry: Compaction
     from_extension: bool
-    reason: Reason
+    reason: CompactionReason
     will_retry: bool
 
 
 class CompactFailed(Event):
-    """A compaction came to nothing."""
+    """A compaction failed."""
 
-    reason: Reason
+    reason: CompactionReason
     error_message: str
     aborted: bool
     will_retry: bool
     from_extension: bool = False
 
 
-# Notes on a branch that the person leaves, taken before the leaf moves.
-
-
 class Notes(Record):
-    """A summary that somebody brings."""
+    """A branch summary supplied by a handler."""
 
     summary: str
     details: Any | UnsetType = UNSET
@@ -147,13 +144,13 @@ class Notes(Record):
 
 
 class TreeMove(Record):
-    """A move of the leaf that is about to happen."""
+    """A pending move of the leaf."""
 
     target_id: str
     old_leaf_id: str | None
     common_ancestor_id: str | None
     entries: tuple[Entry, ...]
-    """What is left behind."""
+    """The entries that are left."""
     user_wants_summary: bool = False
     custom_instructions: str = ""
     replace_instructions: bool = False
@@ -161,12 +158,12 @@ class TreeMove(Record):
 
     @property
     def entries_to_summarize(self) -> tuple[Entry, ...]:
-        """``entries``, as extensions of the original know them."""
+        """``entries``, under the name that extensions of the original expect."""
         return self.entries
 
 
 class TreeDecision(Record):
-    """A handler's answer to ``BeforeTree``; what it leaves out stays as it was."""
+    """Answer to ``BeforeTree``; omitted fields stay unchanged."""
 
     cancel: bool = False
     summary: Notes | None = None
@@ -175,15 +172,15 @@ class TreeDecision(Record):
     label: str | None = None
 
 
-class BeforeTree(Question):
-    """The leaf is about to move: it may stay, and the notes may come from somebody else."""
+class BeforeTree(Query):
+    """The leaf is about to move; handlers may cancel, or supply the summary of the branch."""
 
     move: TreeMove
     cancelled: bool = False
     summary: Notes | None = None
 
-    def answered(self, answer: TreeDecision) -> Self:
-        """Later answers add to and beat earlier ones; a cancellation is final."""
+    def with_answer(self, answer: TreeDecision) -> Self:
+        """Later answers extend and override earlier ones; a cancellation is final."""
         move = self.move
         if answer.custom_instructions is not None:
             move = replace(move, custom_instructions=answer.custom_instructions)
@@ -195,8 +192,8 @@ class BeforeTree(Question):
         return replace(self, move=move, cancelled=answer.cancel, summary=summary)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.cancelled
 
 
@@ -210,7 +207,7 @@ class TreeMoved(Event):
 
 
 def tree_move(log: SessionLog, target: str) -> TreeMove:
-    """What going to ``target`` would leave behind."""
+    """Return what moving to ``target`` would leave."""
     old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
     shared = set(new)
     left = [place for place in old if place not in shared]
@@ -231,15 +228,15 @@ async def notes_on(
     *,
     model: Model,
 ) -> Notes:
-    """Notes by a model on what ``move`` leaves behind, or ``CompactionFailed``."""
-    # Not at the top: every start loads the events above, and hardly any asks for notes.
+    """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
+    # Deferred: every start loads the events above, and few sessions summarise a branch.
     from pi.agent.compaction.compact import summarise_branch
-    from pi.agent.compaction.summarise import Guidance
+    from pi.agent.compaction.summarise import SummaryInstructions
 
     left = {entry.id: entry for entry in move.entries}
     items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
     custom = move.custom_instructions
-    guidance = Guidance(
+    guidance = SummaryInstructions(
         custom_instructions="" if move.replace_instructions else custom,
         prompt=custom if move.replace_instructions else "",
     )
@@ -248,8 +245,8 @@ async def notes_on(
     return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
 
 
-def _with_summary(item: Item, entry: Entry) -> Item:
-    """``item``; that of a compaction tells its summary, which a branch that is left has no more."""
+def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
+    """Return ``item``; for a compaction with its summary, which is not on the branch itself."""
     if not isinstance(entry, Compaction):
         return item
     details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None

@@ -1,4 +1,4 @@
-"""One compaction from a wish to the log: hooks, strategies one after another, new entries."""
+"""Runs one compaction: hooks, strategies in order, new entries; lists dropped entries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import UNSET
 
 from pi.agent.compaction.budget import threshold
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.prepare import Preparation, Previous, prepare
-from pi.agent.compaction.summarise import Guidance
+from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
+from pi.agent.compaction.summarise import SummaryInstructions
 from pi.base.records import replace
 from pi.coding.compaction.events import (
     BeforeCompact,
@@ -19,7 +19,7 @@ from pi.coding.compaction.events import (
     CompactionResult,
 )
 from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Outcome, Strategy, Work
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import Compaction, ContextEdit, Entry
@@ -28,26 +28,26 @@ from pi.coding.session.log import SessionLog
 SUMMARY, SHAKE = "context-full", "shake"
 
 
-class OneCompaction:
-    """What a single wish leads to. The conversation is looked at once, when it begins."""
+class CompactionRun:
+    """One requested compaction. The conversation is measured once, at the start."""
 
-    def __init__(self, wish: Wish, around: Surroundings) -> None:
-        self._wish = wish
-        self._around = around
-        self._conversation = around.conversation()
+    def __init__(self, request: CompactionRequest, session: CompactionSession) -> None:
+        self._request = request
+        self._session = session
+        self._conversation = session.conversation()
         self._leaf = self._conversation.log.leaf_id
-        self._before = measured(self._conversation, without=wish.leave_out)
-        self._options = around.options().for_model(around.model())
+        self._before = measured(self._conversation, without=request.leave_out)
+        self._options = session.options().for_model(session.model())
 
-    async def carry_out(self) -> CompactionResult:
-        """What was stored, or ``CompactionFailed``."""
+    async def run(self) -> CompactionResult:
+        """Return the stored result, or raise ``CompactionFailed``."""
         preparation, why_not = self._prepared()
         extra = CompactingAnswer()
         if preparation is not None:
-            ready = await self._done_by_others(preparation)
+            ready = await self._supplied_by_extension(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._around.bus.ask(Compacting(reason=self._wish.reason))).answer
+            extra = (await self._session.bus.query(Compacting(reason=self._request.reason))).answer
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -57,7 +57,7 @@ class OneCompaction:
             case Edits() as edits:
                 return await self._edit(edits)
             case HandOff(document=document):
-                await self._around.hand_off(document)
+                await self._session.hand_off(document)
                 return self._unsummarised(document)
             case Declined(why=why):
                 code = "summary_failed" if preparation is not None else "nothing_to_compact"
@@ -66,18 +66,18 @@ class OneCompaction:
     # Before ---------------------------------------------------------------------------------------
 
     def _prepared(self) -> tuple[Preparation | None, str]:
-        """What a summary would replace, or why there is nothing to summarise."""
+        """Return what a summary would replace, or why there is nothing to summarise."""
         before = self._before
         earlier = before.previous
         previous = None
         if earlier is not None:
             details = None if earlier.from_hook is True else earlier.details or None
-            previous = Previous(summary=earlier.summary, details=details)
+            previous = PreviousSummary(summary=earlier.summary, details=details)
         try:
             preparation = prepare(
                 before.items,
                 self._options,
-                window=self._around.model().context_window,
+                window=self._session.model().context_window,
                 tokens_before=before.tokens,
                 previous=previous,
                 before=before.covered,
@@ -87,23 +87,23 @@ class OneCompaction:
             return None, nothing.message
         return preparation, ""
 
-    async def _done_by_others(self, preparation: Preparation) -> CompactionResult | None:
-        """A compaction that an extension brings; it may also forbid one."""
+    async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
+        """Return the compaction that an extension supplies; it may also cancel."""
         question = BeforeCompact(
             preparation=preparation,
             branch_entries=tuple(self._conversation.log.branch()),
-            custom_instructions=self._wish.instructions,
-            reason=self._wish.reason,
-            will_retry=self._wish.will_retry,
+            custom_instructions=self._request.instructions,
+            reason=self._request.reason,
+            will_retry=self._request.will_retry,
         )
-        decision = (await self._around.bus.ask(question)).decision
+        decision = (await self._session.bus.query(question)).decision
         if decision.cancel:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
 
-    def _guidance(self, extra: CompactingAnswer) -> Guidance:
-        return Guidance(
-            custom_instructions=self._wish.instructions,
+    def _guidance(self, extra: CompactingAnswer) -> SummaryInstructions:
+        return SummaryInstructions(
+            custom_instructions=self._request.instructions,
             additional_context=extra.context,
             prompt=extra.prompt,
         )
@@ -111,19 +111,19 @@ class OneCompaction:
     # Strategies -----------------------------------------------------------------------------------
 
     async def _first_outcome(self, preparation: Preparation | None, why_not: str) -> Outcome:
-        around, before = self._around, self._before
-        models = (around.model(), *around.fallbacks())
+        session, before = self._session, self._before
+        models = (session.model(), *session.fallbacks())
         work = Work(
-            reason=self._wish.reason,
+            reason=self._request.reason,
             items=before.items,
             tokens=before.tokens,
-            threshold=threshold(around.model().context_window, self._options),
+            threshold=threshold(session.model().context_window, self._options),
             preparation=preparation,
             why_not=why_not,
             previous=before.previous,
             options=self._options,
             models=models,
-            ask=lambda model: around.ask(model, self._wish.reason, model == models[-1]),
+            ask=lambda model: session.ask(model, self._request.reason, model == models[-1]),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():
@@ -131,14 +131,16 @@ class OneCompaction:
             if not isinstance(outcome, Declined):
                 return outcome
             declined.append(outcome)
-        return declined[0] if declined else Declined(why="There is no strategy to compact with.")
+        return declined[0] if declined else Declined(why="No compaction strategy is configured.")
 
     def _strategies(self) -> Iterator[Strategy]:
-        """The chosen one; then a summary; then, when nobody waits for a summary, shaking."""
-        by_name, wish = self._around.strategies, self._wish
+        """Yield the chosen strategy, then summary, then shake if no summary was explicitly
+        requested.
+        """
+        by_name, request = self._session.strategies, self._request
         chosen = self._options.strategy
-        names = [SUMMARY] if wish.instructions or chosen == "off" else [chosen, SUMMARY]
-        if wish.reason != "manual":
+        names = [SUMMARY] if request.instructions or chosen == "off" else [chosen, SUMMARY]
+        if request.reason != "manual":
             names.append(SHAKE)
         for name in dict.fromkeys(names):
             if name in by_name:
@@ -149,7 +151,7 @@ class OneCompaction:
     async def _store(
         self, result: CompactionResult, *, from_hook: bool = False
     ) -> CompactionResult:
-        around = self._around
+        session = self._session
         self._refuse_if_stale()
         await self._leave_out()
         draft = Compaction(
@@ -163,27 +165,27 @@ class OneCompaction:
             content=result.content,
             preserve_data=result.preserve_data,
         )
-        entry = await around.add(draft)
+        entry = await session.add(draft)
         assert isinstance(entry, Compaction)
-        told = Compacted(
+        event = Compacted(
             compaction_entry=entry,
             from_extension=from_hook,
-            reason=self._wish.reason,
-            will_retry=self._wish.will_retry,
+            reason=self._request.reason,
+            will_retry=self._request.will_retry,
         )
-        await around.bus.tell(told)
+        await session.bus.emit(event)
         return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _leave_out(self) -> None:
-        """Hide the answer that the recovery repeats; not before, because a failure keeps it."""
-        if target := self._wish.leave_out:
-            await self._around.add(ContextEdit(target_id=target, replacement=None))
+        """Hide the response that the recovery repeats. Only now, because a failure must keep it."""
+        if target := self._request.leave_out:
+            await self._session.add(ContextEdit(target_id=target, replacement=None))
 
     async def _edit(self, edits: Edits) -> CompactionResult:
         self._refuse_if_stale()
         await self._leave_out()
         for edit in edits.edits:
-            await self._around.add(edit)
+            await self._session.add(edit)
         return self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
 
     def _unsummarised(self, words: str) -> CompactionResult:
@@ -195,22 +197,19 @@ class OneCompaction:
         )
 
     def _refuse_if_stale(self) -> None:
-        """Nothing is stored for a branch that the person has left meanwhile."""
-        log = self._around.conversation().log
+        """Raise if the user has left the branch meanwhile."""
+        log = self._session.conversation().log
         path = log.tree.path(log.leaf)
         if log is not self._conversation.log or (
             self._leaf is not None and log.tree.place(self._leaf) not in path
         ):
-            raise CompactionFailed("aborted", "The conversation went on elsewhere.")
-
-
-# What the model is no longer shown, for the person who wants to know. Pure.
+            raise CompactionFailed("aborted", "The conversation has moved to another branch.")
 
 
 def dropped(log: SessionLog) -> Sequence[Entry]:
-    """The entries of the branch that say something and are neither shown nor replaced.
+    """Return the entries of the branch that have content and are neither shown nor replaced.
 
-    They are all still in the log: nothing is ever lost, and each can be read back by its id.
+    All of them are still in the log and can be read back by id.
     """
     shown = shown_ids(log)
     said = (entry for entry in log.branch() if message_of(entry) is not None)

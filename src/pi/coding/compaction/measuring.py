@@ -1,10 +1,16 @@
-"""How full the window is, and the branch as compaction sees it. Pure."""
+"""Tokens in use, the branch as compaction items, and tool results that can be pruned. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pi.agent.compaction.budget import Exchange, Item, Role, estimate_tokens, exchanges
+from pi.agent.compaction.budget import (
+    CompactionItem,
+    Role,
+    UserExchange,
+    estimate_tokens,
+    exchanges,
+)
 from pi.ai.messages import (
     AssistantMessage,
     Json,
@@ -45,22 +51,22 @@ from pi.coding.session.log import SessionLog
 class Measured(Record):
     """A branch, ready to be compacted."""
 
-    items: tuple[Item, ...]
+    items: tuple[CompactionItem, ...]
     """From the first entry that the earlier compaction kept."""
-    covered: tuple[Item, ...]
-    """What came before that."""
+    covered: tuple[CompactionItem, ...]
+    """The items before that."""
     tokens: int
     previous: Compaction | None
     instructions: SystemMessage | None
-    """What all system messages add up to."""
+    """The combined system messages."""
 
 
 def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> int:
-    """How much of the window the conversation takes; the cost does not grow with its length.
+    """Return the tokens in use; the cost does not grow with the conversation.
 
-    As the provider counted it with the last answer, and a guess for what came or was edited
-    after. What was counted before a compaction says nothing. ``without`` is the id of an entry
-    that is not counted.
+    Uses the provider's count of the last response, plus an estimate for later entries and edits.
+    Counts from before a compaction are ignored. ``without`` is the id of an entry that is not
+    counted.
     """
     log = conversation.log
     since = 0
@@ -85,9 +91,9 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
 
 
 def _size(conversation: SessionConversation, place: int) -> tuple[int, int]:
-    """What the provider counted with an entry, and the estimate for the entry alone.
+    """Return the provider's count at an entry, and the estimate for the entry alone.
 
-    Remembered: a long conversation without answers is measured at every boundary.
+    Cached: a long conversation without responses is measured at every boundary.
     """
     size = conversation.sizes.get(place)
     if size is None:
@@ -99,7 +105,7 @@ def _size(conversation: SessionConversation, place: int) -> tuple[int, int]:
 
 
 def _counted(entry: Entry) -> int:
-    """What the provider counted when it gave this answer; 0 for anything else."""
+    """Return the provider's count for a response; 0 for other entries."""
     match entry:
         case MessageEntry(message=AssistantMessage() as answer):
             return counted_tokens(answer)
@@ -108,7 +114,7 @@ def _counted(entry: Entry) -> int:
 
 
 def _saved(log: SessionLog, place: int, edits: Edits) -> int:
-    """What ``edits``, which came after the answer at ``place``, take off what it was shown."""
+    """Return what ``edits``, made after the response at ``place``, remove from its count."""
     if not edits:
         return 0
     path = log.tree.path(place)
@@ -122,9 +128,9 @@ def _saved(log: SessionLog, place: int, edits: Edits) -> int:
 
 
 def measured(conversation: SessionConversation, *, without: str = "") -> Measured:
-    """Everything that a compaction needs to know of the branch; reads all of it.
+    """Return everything that a compaction needs to know of the branch; reads all of it.
 
-    ``without`` is the id of an entry that is to be left out.
+    ``without`` is the id of an entry to leave out.
     """
     log = conversation.log
     path = log.tree.path(log.leaf)
@@ -139,17 +145,19 @@ def measured(conversation: SessionConversation, *, without: str = "") -> Measure
     )
 
 
-def branch_items(log: SessionLog, *, without: str = "") -> list[Item]:
-    """Every entry of the branch, as the model would be shown it; nothing of ``without``."""
+def branch_items(log: SessionLog, *, without: str = "") -> list[CompactionItem]:
+    """Return every entry of the branch as the model would see it, except ``without``."""
     path = log.tree.path(log.leaf)
     edits = {**edits_on(log, path), without: None}
     return [_item(log.at(place), edits) for place in path]
 
 
-def _item(entry: Entry, edits: Edits) -> Item:
+def _item(entry: Entry, edits: Edits) -> CompactionItem:
     message = message_as_edited(entry, edits)
     said = _converted(message)
-    item = Item(id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None)
+    item = CompactionItem(
+        id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None
+    )
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
@@ -188,7 +196,7 @@ def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
 
 
 def latest_answer(log: SessionLog) -> str | None:
-    """The id of the newest answer on the branch."""
+    """Return the id of the newest response on the branch."""
     place = log.leaf
     while place is not None:
         entry = log.at(place)
@@ -199,37 +207,36 @@ def latest_answer(log: SessionLog) -> str | None:
 
 
 def shown_ids(log: SessionLog) -> set[str]:
-    """The entries that the model is shown something of, edited ones included."""
+    """Return the ids of the entries that the model sees, edited ones included."""
     path = log.tree.path(log.leaf)
     edits = edits_on(log, path)
     ids = [log.tree.outlines[place].id for place in path[first_kept(log, path) :]]
     return {id for id in ids if edits.get(id, "") is not None}
 
 
-# Tool results that the model need not be shown any more, as context edits. Pure.
-#
-# Nothing is removed from the log, and a call keeps its result: only what it says is replaced.
+# Pruning replaces the content of tool results by context edits. Nothing is removed from the log,
+# and every call keeps a result.
 
 
 PROTECTED_TOKENS = 40_000
-"""Tool output, newest first, that is never pruned for its age."""
+"""Newest tool output that is never pruned for its age."""
 WORTH_TOKENS = 20_000
-"""Less than this is not worth the provider's cache."""
+"""Minimum saving that justifies losing the provider's cache."""
 SMALL_SUFFIX = 8_000
-"""So much behind a result may be sent again for leaving it out."""
+"""Maximum tokens after a result that may be sent again for eliding it."""
 USELESS_NOTICE = "[Uneventful result elided]"
 SUPERSEDED_NOTICE = "[Superseded by a later read of the same file]"
 
 
 class Pruning(Record):
-    """What to leave out, and about how many tokens that saves."""
+    """The edits, and about how many tokens they save."""
 
     edits: tuple[ContextEdit, ...] = ()
     tokens_saved: int = 0
 
 
-def prune_tool_outputs(items: Sequence[Item]) -> Pruning:
-    """Old output, and output that is useless or superseded, if that saves enough together."""
+def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
+    """Prune old, useless and superseded output if the total saving is large enough."""
     gone, stays = dict(_worthless(items)), protected(items)
     newer = 0
     for item in reversed(items):
@@ -242,8 +249,8 @@ def prune_tool_outputs(items: Sequence[Item]) -> Pruning:
     return pruning if pruning.tokens_saved >= WORTH_TOKENS else Pruning()
 
 
-def elide_worthless(items: Sequence[Item], *, cache_is_cold: bool) -> Pruning:
-    """Useless and superseded results, where that costs the provider's cache little or nothing."""
+def elide_worthless(items: Sequence[CompactionItem], *, cache_is_cold: bool) -> Pruning:
+    """Elide useless and superseded results where that costs little or no provider cache."""
     gone = dict(_worthless(items))
     if not cache_is_cold:
         behind = 0
@@ -254,24 +261,24 @@ def elide_worthless(items: Sequence[Item], *, cache_is_cold: bool) -> Pruning:
     return _pruning(items, gone)
 
 
-def truncated_notice(item: Item) -> str:
-    """What is shown in place of old output."""
+def truncated_notice(item: CompactionItem) -> str:
+    """Return the replacement of old output."""
     return f"[Output truncated - {item.tokens} tokens]"
 
 
-def saved(item: Item, notice: str) -> int:
-    """The tokens that showing ``notice`` in place of ``item`` saves; tiny results save none."""
+def saved(item: CompactionItem, notice: str) -> int:
+    """Return the tokens saved by showing ``notice`` instead of ``item``; 0 for tiny results."""
     return item.tokens - estimate_tokens(notice)
 
 
-def edit(item: Item, notice: str) -> ContextEdit:
-    """The entry that shows ``notice`` in place of ``item``."""
+def edit(item: CompactionItem, notice: str) -> ContextEdit:
+    """Make the entry that shows ``notice`` instead of ``item``."""
     content: Json = {"content": [{"type": "text", "text": notice}]}
     return ContextEdit(target_id=item.id, replacement=content)
 
 
-def protected(items: Sequence[Item]) -> frozenset[str]:
-    """The ids of results that must stay: instructions of a skill are not output."""
+def protected(items: Sequence[CompactionItem]) -> frozenset[str]:
+    """Return the ids of results that must stay: skill instructions are not output."""
     return frozenset(
         items[exchange.answered_at].id
         for exchange in exchanges(items)
@@ -279,8 +286,8 @@ def protected(items: Sequence[Item]) -> frozenset[str]:
     )
 
 
-def _worthless(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
-    """The ids of results that say nothing, or nothing any more, with their notices."""
+def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of useless or superseded results with their notices."""
     newest_read: dict[str, int] = {}
     answered = [
         exchange
@@ -299,7 +306,7 @@ def _worthless(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
             yield item.id, SUPERSEDED_NOTICE
 
 
-def _pruning(items: Sequence[Item], gone: dict[str, str]) -> Pruning:
+def _pruning(items: Sequence[CompactionItem], gone: dict[str, str]) -> Pruning:
     chosen = [(item, gone[item.id]) for item in items if item.id in gone]
     worth = [(item, notice) for item, notice in chosen if saved(item, notice) > 0]
     return Pruning(
@@ -308,8 +315,8 @@ def _pruning(items: Sequence[Item], gone: dict[str, str]) -> Pruning:
     )
 
 
-def _read(exchange: Exchange) -> str:
-    """What exactly a read has read; empty for anything else."""
+def _read(exchange: UserExchange) -> str:
+    """Return what a read call has read; empty for other calls."""
     call = exchange.call
     if call.name != "read" or not _path(call):
         return ""
@@ -317,7 +324,7 @@ def _read(exchange: Exchange) -> str:
     return f"{_path(call)}\0{part}"
 
 
-def _is_error(exchange: Exchange) -> bool:
+def _is_error(exchange: UserExchange) -> bool:
     return exchange.result is not None and exchange.result.is_error
 
 

@@ -1,4 +1,4 @@
-"""The ``compaction`` and ``branchSummary`` objects of the settings file, and what they mean."""
+"""The ``compaction`` and ``branchSummary`` settings."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ BUILT_IN_STRATEGIES = (DEFAULT_STRATEGY, "shake", "off")
 
 
 class BadTokens(PiError):
-    """A number of the settings by which no conversation can be compacted."""
+    """An invalid token number in the settings."""
 
 
 class TokenOverride(Record):
-    """Other numbers for one model."""
+    """Token numbers for one model."""
 
     reserve_tokens: Tokens | UnsetType = UNSET
     keep_recent_tokens: Tokens | UnsetType = UNSET
 
 
 class CompactionOptions(CompactionSettings):
-    """With the names and defaults of the settings file."""
+    """Names and defaults are those of the settings file."""
 
     enabled: bool = True
-    """Whether a conversation is compacted without being asked to."""
+    """Whether conversations are compacted automatically."""
     strategy: str = DEFAULT_STRATEGY
-    """One of ``BUILT_IN_STRATEGIES``, or a strategy that an extension adds."""
+    """One of ``BUILT_IN_STRATEGIES``, or a strategy of an extension."""
     auto_continue: bool = False
-    """Whether the model goes on by itself after a compaction at the threshold."""
+    """Whether the model continues after a compaction at the threshold."""
     drop_useless: bool = True
-    """Whether results that their tool flagged as useless are left out at the next turn."""
+    """Whether results marked as useless are elided at the next turn."""
     idle_enabled: bool = False
-    """Whether a session at rest is compacted."""
+    """Whether an idle session is compacted."""
     idle_threshold_tokens: Tokens = 200_000
-    """Fewer tokens than these are left alone while the session rests."""
+    """Minimum tokens for compacting an idle session."""
     idle_timeout_seconds: Annotated[float, Meta(ge=0)] = 300
-    """How long a session rests before it is compacted."""
+    """Idle time before the compaction."""
     fallback_models: tuple[str, ...] = ()
-    """Asked for a summary, in order, when the session's own model gives none."""
+    """Models tried in order when the session's own model returns no summary."""
     model_overrides: dict[str, TokenOverride] = field(default_factory=dict)
-    """Other token numbers for single models, by ``provider/id``."""
+    """Token numbers for single models, by ``provider/id``."""
 
     def for_model(self, model: Model) -> CompactionOptions:
-        """These options with the numbers that hold for ``model``."""
+        """Return these options with the numbers for ``model``."""
         override = self.model_overrides.get(f"{model.provider}/{model.id}", TokenOverride())
         options = self
         if override.reserve_tokens is not UNSET:
@@ -64,19 +64,19 @@ class CompactionOptions(CompactionSettings):
 
     @property
     def automatic(self) -> bool:
-        """Whether anything happens by itself."""
+        """Whether anything is compacted automatically."""
         return self.enabled and self.strategy != "off"
 
 
 class BranchSummaryOptions(Record):
-    """What happens to a branch that is left."""
+    """Settings for branches that are left."""
 
     enabled: bool = True
-    """Whether leaving a branch offers a summary of it."""
+    """Whether a summary is offered when a branch is left."""
     reserve_tokens: Tokens = 16_384
-    """Left free for the summary."""
+    """Reserved for the summary."""
     skip_prompt: bool = False
-    """Whether nothing is asked; then there is no summary."""
+    """Whether to skip the question; then no summary is made."""
 
     @property
     def asks(self) -> bool:
@@ -85,7 +85,7 @@ class BranchSummaryOptions(Record):
 
 
 def unknown_strategy(options: CompactionOptions, others: Iterable[str] = ()) -> str:
-    """What to say of a strategy that is neither built in nor among ``others``; empty if known."""
+    """Return the warning for an unknown strategy; empty if it is built in or among ``others``."""
     known = list(dict.fromkeys((*BUILT_IN_STRATEGIES, *others)))
     if options.strategy in known:
         return ""
@@ -96,7 +96,7 @@ def unknown_strategy(options: CompactionOptions, others: Iterable[str] = ()) -> 
 
 
 def check_tokens(raw: object) -> None:
-    """Raise ``BadTokens`` if ``raw``, the ``compaction`` of the settings, counts what cannot be."""
+    """Raise ``BadTokens`` if the raw ``compaction`` setting contains an invalid number."""
     for name, value in _token_counts(raw, "compaction"):
         try:
             msgspec.convert(value, Tokens)

@@ -1,4 +1,4 @@
-"""Whom a compaction works with, gathered in one place."""
+"""``CompactionRequest``, and ``CompactionSession``: what a compaction needs from its session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import Bus
-from pi.coding.compaction.events import Reason
+from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
@@ -18,37 +18,38 @@ if TYPE_CHECKING:  # loaded with the first compaction
     from pi.agent.compaction.summarise import Ask
     from pi.coding.compaction.strategies import Strategy
 
-Tell: TypeAlias = Callable[[Any], Awaitable[None]]
-"""Tells a public event."""
+EmitEvent: TypeAlias = Callable[[Any], Awaitable[None]]
+"""Emits a public event."""
 
 
-class Wish(Record):
-    """One compaction that somebody wants."""
+class CompactionRequest(Record):
+    """One requested compaction."""
 
-    reason: Reason
+    reason: CompactionReason
     instructions: str = ""
-    """What the person adds; a directed summary is then wanted, whatever the strategy."""
+    """Instructions of the user; they require a summary, whatever the strategy."""
     will_retry: bool = False
-    """Whether the model is asked again afterwards."""
+    """Whether the model request is repeated afterwards."""
     leave_out: str = ""
-    """The id of an answer that the model no longer sees, once the compaction has succeeded."""
+    """Id of a response to hide from the model after the compaction has succeeded."""
 
 
-class Surroundings(Record):
-    """What is current is asked for every time: settings and models change under way."""
+class CompactionSession(Record):
+    """What a compaction needs from its session. Callables: settings and models may change."""
 
     conversation: Callable[[], SessionConversation]
     add: Callable[[KnownEntry], Awaitable[KnownEntry]]
-    """Appends an entry, and tells it if it is of a kind that is told."""
+    """Appends an entry, and emits it if its kind is public."""
     bus: Bus
-    tell: Tell
+    emit: EmitEvent
     clock: Clock
     options: Callable[[], CompactionOptions]
     model: Callable[[], Model]
     fallbacks: Callable[[], Sequence[Model]]
-    """Models to ask for a summary when the session's own one gives none."""
-    ask: Callable[[Model, Reason, bool], Ask]
-    """How to ask a model; the last argument says whether no other can be asked after it."""
+    """Models to use when the session's own model returns no summary."""
+    ask: Callable[[Model, CompactionReason, bool], Ask]
+    """Returns the function that calls a model; the last argument says whether it is the last model.
+    """
     hand_off: Callable[[str], Awaitable[None]]
-    """Goes on in a new session that begins with a document."""
+    """Continues in a new session that begins with a document."""
     strategies: Mapping[str, Strategy]

@@ -1,4 +1,4 @@
-"""What is wanted of a strategy: it gets the work and says what should happen."""
+"""Compaction strategies: the protocol, ``shake`` and ``context-full`` (summary)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.agent.compaction.compact import compact
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.prepare import Preparation
@@ -15,27 +15,27 @@ from pi.agent.compaction.summarise import Ask
 from pi.ai.messages import ToolResultMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
-from pi.coding.compaction.events import CompactionResult, Reason
+from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.measuring import edit, protected, saved
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.entries import Compaction, ContextEdit
 
 
 class Declined(Record):
-    """This strategy cannot help here; the next one is tried."""
+    """The strategy does not apply; the next one is tried."""
 
     why: str
 
 
 class Edits(Record):
-    """Nothing is summarised; single entries are shown shorter, or not at all."""
+    """No summary; single entries are shortened or hidden."""
 
     edits: tuple[ContextEdit, ...]
     tokens_saved: int
 
 
 class HandOff(Record):
-    """The work goes on in a new session that begins with ``document``."""
+    """Continue in a new session that begins with ``document``."""
 
     document: str
 
@@ -44,57 +44,57 @@ Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined
 
 
 class Work(Record):
-    """One compaction: what there is, and whom a strategy may ask."""
+    """The input of a strategy."""
 
-    reason: Reason
-    items: Sequence[Item]
+    reason: CompactionReason
+    items: Sequence[CompactionItem]
     """The branch from the first entry that the earlier compaction kept."""
     tokens: int
-    """What the conversation takes now."""
+    """Tokens in use."""
     threshold: int
     preparation: Preparation | None
-    """What a summary would replace; ``None`` when there is nothing to summarise."""
+    """What a summary would replace; ``None`` if there is nothing to summarise."""
     why_not: str
     """Why there is no preparation."""
     previous: Compaction | None
     options: CompactionOptions
     models: Sequence[Model]
-    """Whom to ask, the session's own model first."""
+    """Models to use, the session's own model first."""
     ask: Callable[[Model], Ask]
 
 
 class Strategy(Protocol):
-    """Makes a conversation shorter. It stores nothing itself."""
+    """Shortens a conversation. It stores nothing itself."""
 
     async def compact(self, work: Work) -> Outcome:
-        """What should be stored; ``Declined`` leaves it to the next strategy."""
+        """Return what to store; ``Declined`` passes to the next strategy."""
         ...
 
 
-# ``shake``: the largest old tool results are shown as a note; nothing is summarised. Pure.
-
-
 PROTECTED_TOKENS = 40_000
-"""The newest part of the conversation, which stays as it is."""
+"""The newest part of the conversation, which is not changed."""
 GOAL = 0.6
-"""Part of the threshold below which the conversation should come."""
+"""Target size, as part of the threshold."""
 
 
-def notice(item: Item) -> str:
-    """What is shown in place of a result: how to find it again."""
+def notice(item: CompactionItem) -> str:
+    """Return the replacement of a result: where to find it."""
     return f"[Output of {item.tokens} tokens left out - it is in session entry {item.id}]"
 
 
 class ShakeStrategy:
-    """Needs no model, and so works offline and when the conversation fits nobody any more."""
+    """``shake``: replaces the largest old tool results by a note.
+
+    It needs no model, so it works offline and when the conversation fits no model any more.
+    """
 
     async def compact(self, work: Work) -> Outcome:
-        """Edits of the largest results, as few as it takes."""
-        wanted = work.tokens - int(GOAL * work.threshold)
-        chosen: list[Item] = []
+        """Edit the largest results, as few as necessary."""
+        excess = work.tokens - int(GOAL * work.threshold)
+        chosen: list[CompactionItem] = []
         gained = 0
         for item in sorted(_candidates(work.items), key=lambda item: -saved(item, notice(item))):
-            if gained >= wanted:
+            if gained >= excess:
                 break
             chosen.append(item)
             gained += saved(item, notice(item))
@@ -103,9 +103,9 @@ class ShakeStrategy:
         return Edits(edits=tuple(edit(item, notice(item)) for item in chosen), tokens_saved=gained)
 
 
-def _candidates(items: Sequence[Item]) -> list[Item]:
-    """Tool results that are old enough, worth the trouble and not protected."""
-    found: list[Item] = []
+def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
+    """Return tool results that are old, large enough and not protected."""
+    found: list[CompactionItem] = []
     stays, newer = protected(items), 0
     for item in reversed(items):
         old = newer >= PROTECTED_TOKENS
@@ -116,28 +116,28 @@ def _candidates(items: Sequence[Item]) -> list[Item]:
     return found
 
 
-# ``context-full``: what is old becomes notes by a model, and a carry-over that always survives.
-
-
 GIVES_UP = ("aborted", "nothing_to_compact")
-"""Failures that another model would not mend."""
+"""Failures that another model would not fix."""
 
 
 class SummaryStrategy:
-    """Asks the session's own model, then those that are configured as a fallback."""
+    """``context-full``: replaces old entries by a summary and a carry-over.
+
+    Tries the session's own model, then the configured fallback models.
+    """
 
     async def compact(self, work: Work) -> Outcome:
-        """A summary of the first model that gives one worth keeping."""
+        """Return the summary of the first model that makes a usable one."""
         if work.preparation is None:
             return Declined(why=work.why_not)
-        problems: list[CompactionFailed] = []
+        errors: list[CompactionFailed] = []
         for model in work.models:
             try:
                 result = await compact(work.preparation, work.ask(model), work.options, model=model)
-            except CompactionFailed as problem:
-                if problem.code in GIVES_UP:
+            except CompactionFailed as error:
+                if error.code in GIVES_UP:
                     raise
-                problems.append(problem)
+                errors.append(error)
             else:
                 return CompactionResult(
                     summary=result.summary,
@@ -146,4 +146,6 @@ class SummaryStrategy:
                     usage=result.usage,
                     details=msgspec.to_builtins(result.details),
                 )
-        return Declined(why=problems[0].message if problems else "There is no model to ask.")
+        return Declined(
+            why=errors[0].message if errors else "No model is available for the summary."
+        )

@@ -1,4 +1,4 @@
-"""A session for people to read and pass on: as a web page, Markdown or plain text, or shared.
+"""Exports a session as a web page, Markdown, plain text or JSONL, and shares it.
 
-Must not know screens, commands or how a session is kept; nothing here changes a session.
+Does not import screens or commands, and never changes a session.
 """

@@ -1,4 +1,4 @@
-"""Exports as files: what they are called, and writing them."""
+"""Writes exports to files, with their names and errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,8 @@ from pi.coding.export.text import render_markdown, render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
+from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import read_session
-
-# Why a session did not leave the house.
-#
-# ExportFailed there is nothing to export, or nowhere to put it └── ShareFailed the page was made,
-# but nobody would take it
 
 
 class ExportFailed(PiError):
@@ -42,21 +37,21 @@ FORMS: dict[str, Callable[[Transcript], str]] = {
     ".markdown": render_markdown,
     ".txt": render_text,
 }
-"""What a file is by the end of its name; ``.jsonl`` is the branch itself, all others are pages."""
+"""Formats by suffix; ``.jsonl`` is the branch itself, all other suffixes are pages."""
 BRANCH = ".jsonl"
 
 
 def default_name(session_file: Path) -> str:
-    """What the page of a session is called if nobody says: it lies in the working directory."""
+    """Return the default file name of a session's page, for the working directory."""
     return f"pi-session-{session_file.name.removesuffix(BRANCH)}.html"
 
 
 def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
-    """The file that the words after ``/export`` name, quoted or not; none if there are none."""
+    """Return the file named by the argument of ``/export``; ``None`` if it is empty."""
     try:
         words = shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
-    except ValueError as problem:
-        raise ExportFailed(f"Cannot read the path {argument}: {problem}.") from problem
+    except ValueError as error:
+        raise ExportFailed(f"Cannot read the path {argument}: {error}.") from error
     name = words[0]
     if name in ("--copy", "clipboard", "copy"):
         raise ExportFailed("Export writes a file.", hint="Use /dump to copy the session.")
@@ -73,13 +68,12 @@ def export_file(
     secrets: Iterable[str] = (),
     blobs: BlobStore | None = None,
 ) -> Path:
-    """Export a session file, which is neither locked nor changed; gives the file that was made.
+    """Export a session file without locking or changing it. Returns the exported file.
 
-    ``blobs`` has the pictures that the file only refers to. ``SessionNotFound`` if there is no such
-    file.
+    ``blobs`` has the images that the file refers to. Raises ``SessionNotFound``.
     """
     path = cwd / session_file
-    log = SessionLog(read_session(path, Stamps(), blobs), Stamps())
+    log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
     target = _target(output, path, cwd)
     replace_file(target, rendered(log, target.suffix, Redactor(secrets)), mode=None)
     return target
@@ -94,10 +88,10 @@ def export_session(
     also: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Path:
-    """Export a session that is open, as it stands; gives the file that was made.
+    """Export the current state of an open session. Returns the exported file.
 
-    ``also`` takes out what is secret beside ``secrets``; ``instructions`` are those that the
-    session has now, if they are known.
+    ``also`` redacts in addition to ``secrets``; ``instructions`` are the current ones of the
+    session, if known.
     """
     target = _target(output, file_of(log), cwd)
     page = rendered(log, target.suffix, Redactor(secrets, also=also), instructions)
@@ -106,7 +100,7 @@ def export_session(
 
 
 def file_of(log: SessionLog) -> Path:
-    """A session's file; ``ExportFailed`` if it has none, or if nothing was said in it."""
+    """Return a session's file. Raises ``ExportFailed`` if it has none, or no messages."""
     if log.file is None:
         raise ExportFailed(IN_MEMORY, hint="Use /dump to copy it as text.")
     if not any(isinstance(entry, MessageEntry) for entry in log.entries()):
@@ -117,7 +111,7 @@ def file_of(log: SessionLog) -> Path:
 def rendered(
     log: SessionLog, suffix: str, redactor: Redactor, instructions: Instructions | None = None
 ) -> bytes:
-    """A session without its secrets, in the form that a file whose name ends so has."""
+    """Render a redacted session in the format of ``suffix``."""
     if suffix.lower() == BRANCH:
         return branch_lines(log, redactor)
     render = FORMS.get(suffix.lower(), render_page)
@@ -127,7 +121,7 @@ def rendered(
 def transcript_of(
     log: SessionLog, redactor: Redactor, instructions: Instructions | None = None
 ) -> Transcript:
-    """A session without its secrets, to be rendered."""
+    """Return the transcript of a redacted session."""
     return read_transcript(
         redactor.header(log.header),
         [redactor.entry(entry) for entry in log.entries()],
@@ -137,7 +131,7 @@ def transcript_of(
 
 
 def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
-    """The branch at which a session stands, as a session file without secrets."""
+    """Return the current branch as a redacted session file."""
     lines = [encode_line(redactor.header(log.header))]
     for place in log.tree.path(log.leaf):
         entry = log.json(place)

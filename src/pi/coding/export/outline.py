@@ -1,4 +1,4 @@
-"""The tree of a session without what nobody looks for: rows to choose a place from."""
+"""The outline of a session: rows of its tree, and the subjects and changes of tool calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pi.agent.compaction.text import readable_summary
 from pi.ai.messages import AssistantMessage, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.transcript import ROOT, Node, Transcript, said, shortened
+from pi.coding.export.transcript import ROOT, Node, Transcript, content_text, truncate_text
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -17,25 +17,22 @@ from pi.coding.session.entries import (
     SessionMessage,
 )
 
-# What a tool call is about, and what it changed: what can be told of it without its views.
-
-
-TELLING = ("command", "path", "file_path", "pattern", "query", "url", "name", "prompt")
-"""Arguments that tell most about a call, the best one first."""
-LONGEST_SUBJECT = 160
+SUBJECT_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "prompt")
+"""Arguments that describe a call, the most descriptive first."""
+MAX_SUBJECT = 160
 
 
 def subject(call: ToolCall) -> str:
-    """The argument that tells most about a call, on one line; empty if there is none."""
-    for name in TELLING:
+    """Return the most descriptive argument of a call on one line; empty if there is none."""
+    for name in SUBJECT_ARGUMENTS:
         value = call.arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return shortened(one_line(value) + _window(call), LONGEST_SUBJECT)
+            return truncate_text(one_line(value) + _window(call), MAX_SUBJECT)
     return ""
 
 
 def text_argument(call: ToolCall, *names: str) -> str:
-    """The first of the arguments that is a text; empty if none is."""
+    """Return the first of the arguments that is a text; empty if none is."""
     for name in names:
         if isinstance(value := call.arguments.get(name), str):
             return value
@@ -43,13 +40,13 @@ def text_argument(call: ToolCall, *names: str) -> str:
 
 
 def changes(result: ToolResultMessage) -> str:
-    """The changed lines of a file, each with its sign and number; empty if nothing was changed."""
+    """Return the diff of a result, with signs and line numbers; empty if there is none."""
     made = result.details.get("diff") if isinstance(result.details, dict) else None
     return made if isinstance(made, str) else ""
 
 
 def _window(call: ToolCall) -> str:
-    """Which lines of a file are meant, as ``:10-19``."""
+    """Return the line range of a call, such as ``:10-19``."""
     first, count = call.arguments.get("offset"), call.arguments.get("limit")
     if not isinstance(first, int) and not isinstance(count, int):
         return ""
@@ -57,25 +54,25 @@ def _window(call: ToolCall) -> str:
     return f":{begin}-{begin + count - 1}" if isinstance(count, int) else f":{begin}"
 
 
-LONGEST_ROW = 100
+MAX_ROW = 100
 
 
-class Row(Record):
-    """A place in the conversation."""
+class OutlineRow(Record):
+    """A row for a node of the conversation."""
 
     node: int
     depth: int
-    """How many forks are above it."""
+    """Number of forks above it."""
     siblings: tuple[int, ...]
-    """The nodes among which one chooses here, itself included; empty where there is no fork."""
+    """The nodes of the fork, including itself; empty without a fork."""
     kind: str
     text: str
 
 
-def outline(transcript: Transcript) -> dict[int, Row]:
-    """A row for every node that is drawn by itself, by its number, in the order of a tree.
+def build_outline(transcript: Transcript) -> dict[int, OutlineRow]:
+    """Return a row for every node that is rendered separately, by number, in tree order.
 
-    A subtree comes directly after its root, subtrees in the order of the file.
+    A subtree comes directly after its root, subtrees in file order.
     """
     nodes = transcript.nodes
     above = _rows_above(nodes)
@@ -83,7 +80,7 @@ def outline(transcript: Transcript) -> dict[int, Row]:
     for number in above:
         below[number] = []
         below[above[number]].append(number)
-    rows: dict[int, Row] = {}
+    rows: dict[int, OutlineRow] = {}
     waiting = [(ROOT, 0)]
     while waiting:
         number, depth = waiting.pop()
@@ -95,7 +92,7 @@ def outline(transcript: Transcript) -> dict[int, Row]:
 
 
 def _rows_above(nodes: Sequence[Node]) -> dict[int, int]:
-    """For every node that has a row, the nearest one above it that has one too."""
+    """Return the nearest ancestor with a row for every node that has a row."""
     nearest: list[int] = []
     for node in nodes:
         parent = node.parent
@@ -108,22 +105,22 @@ def _has_row(node: Node) -> bool:
     return not node.aside and node.call is None
 
 
-def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Row:
+def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> OutlineRow:
     kind, text = _described(node.message)
-    return Row(
+    return OutlineRow(
         node=number,
         depth=depth,
         siblings=tuple(siblings) if len(siblings) > 1 else (),
         kind=kind,
-        text=shortened(one_line(text), LONGEST_ROW),
+        text=truncate_text(one_line(text), MAX_ROW),
     )
 
 
 def _described(message: SessionMessage | None) -> tuple[str, str]:
-    """What kind of place a message is, and what it says."""
+    """Return the kind of a row and its text."""
     match message:
         case UserMessage(content=content):
-            described = "user", said(content)
+            described = "user", content_text(content)
         case AssistantMessage():
             described = "assistant", message.text or message.error_message or _calls(message)
         case BashExecution(command=command):
@@ -131,7 +128,7 @@ def _described(message: SessionMessage | None) -> tuple[str, str]:
         case ToolResultMessage():
             described = "tool", f"{message.tool_name} {message.text}"
         case CustomMessage(custom_type=kind, content=content):
-            described = "custom", f"[{kind}] {said(content)}"
+            described = "custom", f"[{kind}] {content_text(content)}"
         case CompactionSummaryMessage(tokens_before=tokens):
             described = "divider", f"Compacted: {tokens:,} tokens"
         case BranchSummaryMessage(summary=summary):

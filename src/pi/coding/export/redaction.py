@@ -1,4 +1,4 @@
-"""The one place that takes secrets out of what leaves the house."""
+"""Removes secrets from exports and shared sessions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
 
 REDACTED = "[redacted]"
 
-# Each shape with a piece of text that it cannot be without: looking for that first is what makes
-# megabytes of tool output cheap. The groups ``before`` and ``after`` of a shape stay.
+# Each pattern with a text that every match contains: checking for that first keeps megabytes of
+# tool output fast. The groups ``before`` and ``after`` of a pattern are kept.
 SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (needle, re.compile(pattern))
     for needle, pattern in (
@@ -52,8 +52,8 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"[^\s\"'\\,;]+",
         ),
         ("://", r"(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\"']*:)[^\s/@\"']+(?P<after>@)"),
-        # A variable of a shell or an .env file. Not code: its names are seldom written large, and
-        # what is read from elsewhere begins with one of the characters that are left out.
+        # A variable of a shell or an .env file. Does not match code: its names are seldom in upper
+        # case, and expressions begin with one of the excluded characters.
         (
             "=",
             r"(?P<before>\b[A-Z][A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD)=[\"']?)"
@@ -64,21 +64,21 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 Redact: TypeAlias = Callable[[str], str]
-"""A text as it may be given away."""
+"""Returns a text without secrets."""
 
 
 class Redactor:
-    """Takes secrets out of texts: values that are known, and whatever has the shape of a key."""
+    """Replaces known secret values, and texts with the shape of a key, by a notice."""
 
     def __init__(self, values: Iterable[str] = (), *, also: Redact | None = None) -> None:
         self._also = also
-        """What somebody else takes out in addition."""
+        """Additional redaction of the caller."""
         written = {form for value in values for form in _written_forms(value)}
         longest_first = sorted(written, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if written else None
 
     def text(self, text: str) -> str:
-        """``text`` with a notice in place of every secret."""
+        """Return ``text`` with a notice in place of every secret."""
         if self._values is not None:
             text = self._values.sub(REDACTED, text)
         for needle, shape in SHAPES:
@@ -87,7 +87,7 @@ class Redactor:
         return text if self._also is None else self._also(text)
 
     def json(self, value: Any) -> Any:
-        """A JSON value with a notice in place of every secret; pictures stay as they are."""
+        """Return a JSON value with a notice in place of every secret; image data is unchanged."""
         match value:
             case str():
                 return self.text(value)
@@ -101,7 +101,7 @@ class Redactor:
                 return value
 
     def entry(self, entry: Entry) -> Entry:
-        """An entry of a session without secrets; itself if it holds none."""
+        """Return an entry without secrets; the same object if it contains none."""
         if isinstance(entry, UnknownEntry):
             return replace(entry, data=self.json(entry.data))
         before = msgspec.to_builtins(entry)
@@ -110,13 +110,13 @@ class Redactor:
             return entry
         try:
             return msgspec.convert(after, type=type(entry))
-        except msgspec.ValidationError:  # the secret is a word of the format, such as "message"
+        except msgspec.ValidationError:  # the secret is a keyword of the format, such as "message"
             return UnknownEntry(
                 data=after, id=entry.id, parent_id=entry.parent_id, timestamp=entry.timestamp
             )
 
     def header(self, header: SessionHeader) -> SessionHeader:
-        """The first line of a session without secrets."""
+        """Return a session header without secrets."""
         parent = header.parent_session
         return replace(
             header,
@@ -126,7 +126,7 @@ class Redactor:
         )
 
     def instructions(self, instructions: Instructions) -> Instructions:
-        """What a model was told, without secrets."""
+        """Return system prompt and tools without secrets."""
         tools = (
             replace(
                 tool,
@@ -140,7 +140,7 @@ class Redactor:
 
 
 def _written_forms(value: str) -> Iterator[str]:
-    """A value as it is, and as it looks inside JSON and inside a URL."""
+    """Yield a value literally, and as encoded in JSON and URLs."""
     if len(value) >= SHORTEST_SECRET:
         yield value
         yield json.dumps(value)[1:-1]

@@ -1,4 +1,4 @@
-"""Passing a session on: through a handler of the person's own, or as a secret gist."""
+"""Shares a session through a handler of the user, or as a secret gist."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ log = logging.getLogger(__name__)
 VIEWER_VARIABLE = "PI_SHARE_VIEWER_URL"
 DEFAULT_VIEWER = "https://pi.dev/session/"
 GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
-"""Credentials of GitHub's own program, which gets them although a provider may use them, too."""
-LONGEST_CHECK, LONGEST_UPLOAD = 30.0, 300.0
-"""Seconds after which a program that does not answer is ended."""
-MOST_OUTPUT = 64 * 1024
+"""Credentials that gh gets, although they are withheld from other commands."""
+CHECK_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS = 30.0, 300.0
+"""Time after which a program is terminated."""
+MAX_OUTPUT_BYTES = 64 * 1024
 
 _GIST = re.compile(r"https://[^\s/]+/(?:[^\s/]+/)*(?P<id>[0-9a-f]{16,})(?!\S)")
 _ADDRESS = re.compile(r"https?://\S+")
 
 
 class Shared(Record):
-    """Where a session can be seen now. Every address is complete: show it without cutting it."""
+    """Addresses of a shared session. Show them without truncation."""
 
     url: str = ""
-    """What to open; empty if the handler does not say."""
+    """The page; empty if the handler returns none."""
     gist_url: str = ""
     message: str = "Session shared"
     warning: str = ""
-    """What the person should know, although it came to a good end."""
+    """A warning for the user about a successful share."""
 
 
-Handler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
-"""Takes the page's file, which is removed afterwards; gives its address, or more, or nothing."""
+ShareHandler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
+"""Takes the page's file, which is removed afterwards; returns its address, a record, or nothing."""
 
 
 async def share_session(
@@ -55,14 +55,14 @@ async def share_session(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    handler: Handler | None = None,
+    handler: ShareHandler | None = None,
     secrets: Iterable[str] = (),
     also: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Shared:
-    """Make a page of the session, without its secrets, and pass it on.
+    """Render a redacted page of the session and share it. Raises ``ShareFailed``.
 
-    What the handler does not take goes nowhere else: the person has chosen it instead of a gist.
+    There is no fallback from a failed handler to a gist: the user has chosen the handler.
     Cancelling ends the upload.
     """
     name = default_name(file_of(session))
@@ -72,23 +72,23 @@ async def share_session(
         if handler is None:
             return await _as_gist(file, cwd=cwd, env=env)
         try:
-            return _told(await handler(file))
-        except Exception as problem:  # it is the person's own code, which may fail in any way
-            log.warning("the share handler failed", exc_info=problem)
-            reason = one_line(str(problem)) or type(problem).__name__
+            return _to_shared(await handler(file))
+        except Exception as error:  # code of the user, which may raise anything
+            log.warning("the share handler failed", exc_info=error)
+            reason = one_line(str(error)) or type(error).__name__
             raise ShareFailed(
                 f"The share handler failed: {reason}", hint="The session was not shared."
-            ) from problem
+            ) from error
 
 
-def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Handler:
-    """A handler that runs a command with the page's file as its last word.
+def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> ShareHandler:
+    """Return a handler that runs a command with the page's file as its last argument.
 
-    The last address that it prints is the page's; without one, what it prints is the message.
+    The last URL in its output is the page's; without one, the output is the message.
     """
 
     async def share(file: Path) -> Shared:
-        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
         if not ended.ok:
             raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
         said = ended.output.decode("utf-8", "replace")
@@ -100,7 +100,7 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     return share
 
 
-def _told(result: Shared | str | None) -> Shared:
+def _to_shared(result: Shared | str | None) -> Shared:
     match result:
         case Shared():
             return result
@@ -111,13 +111,13 @@ def _told(result: Shared | str | None) -> Shared:
 
 
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
-    check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=LONGEST_CHECK)
+    check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=CHECK_TIMEOUT_SECONDS)
     if check.timed_out or check.signal is not None:
         raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
-    made = await _gh(create, cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+    made = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
     if not made.ok:
         raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
     gist = _GIST.search(made.output.decode("utf-8", "replace"))
@@ -134,18 +134,18 @@ async def _gh(
 ) -> Finished:
     try:
         return await _run(["gh", *words], cwd=cwd, env=env, timeout=timeout)
-    except SpawnFailed as problem:
+    except SpawnFailed as error:
         raise ShareFailed(
             "GitHub CLI (gh) is not installed.",
             hint="Install it from https://cli.github.com/, or set a share handler.",
-        ) from problem
+        ) from error
 
 
 async def _run(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> Finished:
     return await run(
-        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MOST_OUTPUT
+        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MAX_OUTPUT_BYTES
     )
 
 
@@ -159,12 +159,12 @@ def _complaint(ended: Finished) -> str:
 
 @asynccontextmanager
 async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIterator[Path]:
-    """A file for the owner alone, in a folder that nobody else has; both are removed."""
+    """Yield a private file in a new private folder; both are removed."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR") or None))
-    except OSError as problem:
-        reason = f"Cannot create a temporary folder: {problem.strerror or problem}."
-        raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from problem
+    except OSError as error:
+        reason = f"Cannot create a temporary folder: {error.strerror or error}."
+        raise ShareFailed(reason, hint="Check TMPDIR and the free disk space.") from error
     try:
         replace_file(folder / name, page)
         yield folder / name

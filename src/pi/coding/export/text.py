@@ -1,4 +1,4 @@
-"""A branch as sections of text, for every form that is read from top to bottom."""
+"""Renders the current branch as sections of Markdown or plain text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ from pi.ai.messages import (
 from pi.base.records import Record
 from pi.base.terminal_text import sanitise
 from pi.coding.export.outline import changes, subject, text_argument
-from pi.coding.export.transcript import Node, Transcript, dollars, model_name, said, unpadded
+from pi.coding.export.transcript import (
+    Node,
+    Transcript,
+    content_text,
+    dollars,
+    model_name,
+    strip_blank_lines,
+)
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -32,7 +39,7 @@ from pi.coding.session.entries import (
 )
 
 View: TypeAlias = Literal["screen", "model"]
-"""Whose: the person's, or the model's, who is shown other messages of extensions and commands."""
+"""What the screen shows, or what the model sees; extension messages and commands differ."""
 
 
 class Part(Record):
@@ -45,14 +52,14 @@ class Part(Record):
 
 
 class Section(Record):
-    """What one message says, with the results of its tool calls."""
+    """A message with the results of its tool calls."""
 
     heading: str
     parts: tuple[Part, ...]
 
 
 def sections(transcript: Transcript, view: View) -> Iterator[Section]:
-    """The branch at which the session stands; results come directly after their calls."""
+    """Yield the sections of the current branch; results come directly after their calls."""
     branch = transcript.branch()
     writer = _Writer(transcript, frozenset(branch))
     for number in branch:
@@ -76,7 +83,7 @@ def _is_shown(node: Node, view: View) -> bool:
 
 
 class _Writer:
-    """Writes nodes of a transcript; results that are not on ``branch`` are left out."""
+    """Converts nodes to sections; results that are not on ``branch`` are omitted."""
 
     def __init__(self, transcript: Transcript, branch: frozenset[int]) -> None:
         self._nodes = transcript.nodes
@@ -84,10 +91,10 @@ class _Writer:
         self._branch = branch
 
     def section(self, number: int) -> Section:
-        """What a node says."""
+        """Return the section of a node."""
         match self._nodes[number].message:
             case UserMessage(content=content):
-                section = _section("User", said(content))
+                section = _section("User", content_text(content))
             case AssistantMessage() as answer:
                 heading = f"Assistant ({model_name(answer.provider, answer.model)})"
                 section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
@@ -96,7 +103,7 @@ class _Writer:
             case BashExecution() as ran:
                 section = Section(heading="User ran a command", parts=_command(ran))
             case CustomMessage(custom_type=kind, content=content):
-                section = _section(f"Message of {kind}", said(content))
+                section = _section(f"Message of {kind}", content_text(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
                 section = _section(f"Compaction of {tokens:,} tokens", readable_summary(summary))
             case BranchSummaryMessage(summary=summary):
@@ -108,10 +115,10 @@ class _Writer:
     def _answer(self, number: int, answer: AssistantMessage) -> Iterator[Part]:
         for position, block in enumerate(answer.content):
             match block:
-                case Text(text=text) if unpadded(text):
-                    yield Part(kind="words", text=unpadded(text))
-                case Thinking(thinking=thought) if unpadded(thought):
-                    yield Part(kind="thinking", text=unpadded(thought))
+                case Text(text=text) if strip_blank_lines(text):
+                    yield Part(kind="words", text=strip_blank_lines(text))
+                case Thinking(thinking=thought) if strip_blank_lines(thought):
+                    yield Part(kind="thinking", text=strip_blank_lines(thought))
                 case ToolCall():
                     yield _call(block)
                     for result in self._results.get((number, position), ()):
@@ -119,24 +126,24 @@ class _Writer:
                         if result in self._branch and isinstance(message, ToolResultMessage):
                             yield _result(message)
         if answer.error_message:
-            yield Part(kind="error", text=unpadded(answer.error_message))
+            yield Part(kind="error", text=strip_blank_lines(answer.error_message))
 
 
 def _section(heading: str, text: str) -> Section:
-    words = unpadded(text)
+    words = strip_blank_lines(text)
     return Section(heading=heading, parts=(Part(kind="words", text=words),) if words else ())
 
 
 def _call(call: ToolCall) -> Part:
     title = f"{call.name} {subject(call)}".rstrip()
     if call.name in ("bash", "powershell") and (command := text_argument(call, "command")):
-        return Part(kind="call", title=title, text=unpadded(command), language=call.name)
+        return Part(kind="call", title=title, text=strip_blank_lines(command), language=call.name)
     arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
     return Part(kind="call", title=title, text=arguments, language="json")
 
 
 def _result(message: ToolResultMessage) -> Part:
-    words = unpadded(said(message.content)) or "(no output)"
+    words = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
         return Part(kind="error", text=words)
     if made := changes(message):
@@ -145,29 +152,26 @@ def _result(message: ToolResultMessage) -> Part:
 
 
 def _command(ran: BashExecution) -> tuple[Part, ...]:
-    output = unpadded(ran.output) or "(no output)"
+    output = strip_blank_lines(ran.output) or "(no output)"
     if ran.cancelled:
         output += "\n\n(command cancelled)"
     elif ran.exit_code:
         output += f"\n\nCommand exited with code {ran.exit_code}"
     return (
-        Part(kind="call", title="bash", text=unpadded(ran.command), language="bash"),
+        Part(kind="call", title="bash", text=strip_blank_lines(ran.command), language="bash"),
         Part(kind="result", text=output),
     )
 
 
-# A branch as Markdown.
-
-
 _BEYOND = "\n\n."
-"""A paragraph after a text: code that reaches it was not closed."""
+"""A paragraph appended as a probe: a code block that includes it was not closed."""
 _FENCE = re.compile(rb"`+|~+")
 _FENCES = re.compile(r"`{3,}")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def render_markdown(transcript: Transcript) -> str:
-    """The conversation as the screen shows it, as Markdown in which no HTML is active."""
+    """Render the conversation as on the screen, as Markdown without active HTML."""
     paragraphs = [
         *_markdown_heading(transcript),
         *map(_markdown_section, sections(transcript, "screen")),
@@ -212,7 +216,7 @@ def _markdown_part(part: Part) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A block of code, with a fence that is longer than any in the text."""
+    """Return a code block with a fence that is longer than any in the text."""
     text = sanitise(text)
     longest = max((len(run) for run in _FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
@@ -220,17 +224,17 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text on one line in which nothing is Markdown."""
+    """Return the text on one line with Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(sanitise(text).split()))
 
 
 def _harmless(text: str) -> str:
-    """Somebody's Markdown in which what looks like HTML is text, and which ends where it ends."""
+    """Return foreign Markdown with HTML escaped and its last code block closed."""
     return _closed(_without_html(sanitise(text)))
 
 
 def _without_html(markdown: str) -> str:
-    # What has become text may have hidden more: each turn leaves fewer signs to look at.
+    # Escaping may expose more HTML. The loop ends, because each pass leaves fewer "<".
     while places := _html_in(markdown):
         source = bytearray(markdown.encode())
         for place in reversed(places):
@@ -248,7 +252,7 @@ def _html_in(markdown: str) -> list[slice]:
 
 
 def _closed(markdown: str) -> str:
-    """Markdown with an end to its last block of code, in which an answer may have been cut off."""
+    """Close the last code block, in which an answer may have been cut off."""
     followed = (markdown + _BEYOND).encode()
     for event, place in pyromark.events_with_range(markdown + _BEYOND):
         match event:
@@ -258,17 +262,14 @@ def _closed(markdown: str) -> str:
     return markdown
 
 
-# A branch as plain text: what ``/dump`` puts on the clipboard.
-
-
 NOTHING_TO_DUMP = "No messages to dump yet."
-"""What a person is told when the text is empty."""
+"""Message to the user when the text is empty."""
 
 _NAMES = {"thinking": "Thinking", "result": "Result", "error": "Error"}
 
 
 def render_text(transcript: Transcript) -> str:
-    """What the model was told and what was said, as text; empty if nothing was said."""
+    """Render instructions and conversation as text for ``/dump``; empty without messages."""
     spoken = [_plain_section(section) for section in sections(transcript, "model")]
     if not spoken:
         return ""
@@ -276,12 +277,12 @@ def render_text(transcript: Transcript) -> str:
 
 
 def _plain_heading(transcript: Transcript) -> Iterator[str]:
-    told = transcript.instructions
-    if told.prompt:
-        yield _headed("System prompt", told.prompt)
+    instructions = transcript.instructions
+    if instructions.prompt:
+        yield _headed("System prompt", instructions.prompt)
     yield f"Model: {transcript.model or 'none'}\nThinking: {transcript.thinking_level}"
-    if told.tools:
-        yield _headed("Tools", "\n\n".join(map(_tool, told.tools)))
+    if instructions.tools:
+        yield _headed("Tools", "\n\n".join(map(_tool, instructions.tools)))
 
 
 def _tool(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""A session as everything that exports need to know of it: a pure reading of its entries."""
+"""The transcript of a session for exports: tree, instructions, results and totals. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
-    added,
+    add_usage,
 )
 from pi.ai.transcript import Instructions, final_tools, render
 from pi.base.records import Record
@@ -38,20 +38,18 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.views import usage_of
 
-# What a session has cost, with everything that was compacted away or left on another branch.
-
 
 class Spent(Record):
-    """Tokens and dollars that went one way."""
+    """Tokens and cost of one model or purpose."""
 
     what: str
-    """A model, or the work beside the conversation that the tokens were for."""
+    """A model, or a purpose beside the conversation."""
     requests: int
     usage: Usage
 
 
 class Totals(Record):
-    """All that was spent: one row for each way, in the order of first use."""
+    """Usage by model and purpose, in order of first use; includes compacted and other branches."""
 
     rows: tuple[Spent, ...] = ()
 
@@ -60,12 +58,12 @@ class Totals(Record):
         """The sum of the rows."""
         usage = Usage()
         for row in self.rows:
-            usage = added(usage, row.usage)
+            usage = add_usage(usage, row.usage)
         return Spent(what="", requests=sum(row.requests for row in self.rows), usage=usage)
 
 
-def add_up(entries: Iterable[Entry]) -> Totals:
-    """What the entries have cost together."""
+def sum_usage(entries: Iterable[Entry]) -> Totals:
+    """Return the usage of all entries."""
     rows: dict[str, Spent] = {}
     for entry in entries:
         if (usage := usage_of(entry)) is None:
@@ -73,7 +71,7 @@ def add_up(entries: Iterable[Entry]) -> Totals:
         what = _purpose(entry)
         so_far = rows.get(what) or Spent(what=what, requests=0, usage=Usage())
         rows[what] = Spent(
-            what=what, requests=so_far.requests + 1, usage=added(so_far.usage, usage)
+            what=what, requests=so_far.requests + 1, usage=add_usage(so_far.usage, usage)
         )
     return Totals(rows=tuple(rows.values()))
 
@@ -93,39 +91,39 @@ def _purpose(entry: Entry) -> str:
 
 
 def model_name(provider: str, model: str) -> str:
-    """A model as it is called everywhere: ``provider/model``."""
+    """Return ``provider/model``."""
     return "/".join(part for part in (provider, model) if part) or "unknown model"
 
 
 def dollars(spent: Spent) -> str:
-    """What was paid, with as many digits as small sums need."""
+    """Format the cost; small amounts have more digits."""
     total = spent.usage.cost.total
     return f"${total:,.2f}" if total >= 1 else f"${total:.4f}"
 
 
 ROOT = -1
 """The parent of an entry that has none."""
-LONGEST_TITLE = 80
+MAX_TITLE = 80
 
-Place = tuple[int, int]
-"""A tool call: the number of its answer's node, and its own among the blocks of the answer."""
+CallPosition = tuple[int, int]
+"""A tool call: node number of the answer, and index among the answer's blocks."""
 
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 class Node(Record):
-    """An entry in its place. Nodes are numbered in the order of the file."""
+    """An entry in the tree. Nodes are numbered in file order."""
 
     entry: Entry
     parent: int = ROOT
-    """Always a smaller number: a parent that only comes later counts as none."""
+    """Always a smaller number: a parent that comes later is ignored."""
     label: str = ""
-    call: Place | None = None
-    """The tool call that this is the result of, if there is one above it."""
+    call: CallPosition | None = None
+    """The tool call that this is a result of, if an ancestor has it."""
 
     @property
     def message(self) -> SessionMessage | None:
-        """What it says in the conversation, in one form for all kinds of entries."""
+        """The message of the entry in the conversation, if it has one."""
         match self.entry:
             case MessageEntry(message=message):
                 return message
@@ -142,7 +140,7 @@ class Node(Record):
 
     @property
     def aside(self) -> bool:
-        """Whether the screen shows nothing of it: settings, bookmarks, what extensions keep."""
+        """Whether the screen does not show it: settings, labels, extension state."""
         match self.message:
             case None | SystemMessage() | CustomMessage(display=False):
                 return True
@@ -151,25 +149,25 @@ class Node(Record):
 
 
 class Transcript(Record):
-    """A session: its tree of entries, where it stands, what the model was told, what it cost."""
+    """A session: tree of entries, current leaf, instructions and totals."""
 
     header: SessionHeader
     name: str
     nodes: tuple[Node, ...]
     leaf: int
-    """The node at which the session stands; ``ROOT`` if it is empty or at its beginning."""
+    """The current node; ``ROOT`` if the session is empty or at its beginning."""
     instructions: Instructions
-    """System prompt and tools as they are at the leaf."""
+    """System prompt and tools at the leaf."""
     model: str
-    """The model that answers at the leaf; empty if none was chosen yet."""
+    """The model at the leaf; empty if none was selected yet."""
     thinking_level: str
     totals: Totals
-    results: Mapping[Place, tuple[int, ...]]
-    """The results of every tool call: more than one where branches part below it."""
+    results: Mapping[CallPosition, tuple[int, ...]]
+    """The results of every tool call: several if branches fork below it."""
 
     @property
     def title(self) -> str:
-        """The session's name, else how it begins, else its id."""
+        """The session's name, else the beginning of its first message, else its id."""
         return self.name or self._beginning() or f"Session {one_line(self.header.id)}"
 
     def branch(self) -> tuple[int, ...]:
@@ -178,8 +176,8 @@ class Transcript(Record):
 
     def _beginning(self) -> str:
         messages = (node.message for node in self.nodes)
-        words = (one_line(said(m.content)) for m in messages if isinstance(m, UserMessage))
-        return shortened(next(filter(None, words), ""), LONGEST_TITLE)
+        words = (one_line(content_text(m.content)) for m in messages if isinstance(m, UserMessage))
+        return truncate_text(next(filter(None, words), ""), MAX_TITLE)
 
 
 def read_transcript(
@@ -189,11 +187,10 @@ def read_transcript(
     leaf: str | None = "",
     instructions: Instructions | None = None,
 ) -> Transcript:
-    """The session that the entries make.
+    """Build the transcript of a session.
 
-    ``leaf`` is the id of the entry at which it stands: empty for the last one, None for the very
-    beginning. ``instructions`` are those of a live session; without them they are read from the
-    branch.
+    ``leaf`` is the id of the current entry: empty for the last one, ``None`` for the beginning.
+    ``instructions`` are those of a live session; by default they are read from the branch.
     """
     parents = _parents(entries)
     stands_at = _leaf(leaf, entries)
@@ -216,13 +213,13 @@ def read_transcript(
         instructions=instructions or read_instructions(branch),
         model=_model(branch),
         thinking_level=_thinking_level(branch),
-        totals=add_up(entries),
+        totals=sum_usage(entries),
         results=_results(calls),
     )
 
 
 def read_instructions(branch: Sequence[Entry]) -> Instructions:
-    """The system prompt and the tools that a branch has come to."""
+    """Return the system prompt and the tools at the end of a branch."""
     system: list[SystemMessage] = []
     for entry in branch:
         match entry:
@@ -233,20 +230,20 @@ def read_instructions(branch: Sequence[Entry]) -> Instructions:
     return Instructions(prompt=render(system), tools=final_tools(system))
 
 
-def unpadded(text: str) -> str:
-    """``text`` without blank lines around it; the first line keeps its indentation."""
+def strip_blank_lines(text: str) -> str:
+    """Return ``text`` without surrounding blank lines; the first line keeps its indentation."""
     return _LEADING_BLANK_LINES.sub("", text).rstrip()
 
 
-def said(content: str | Sequence[Text | Image]) -> str:
-    """The words of a message, with a note for every picture."""
+def content_text(content: str | Sequence[Text | Image]) -> str:
+    """Return the text of a message, with a note for every image."""
     if isinstance(content, str):
         return content
     return "\n".join(part.text if isinstance(part, Text) else "[image]" for part in content)
 
 
-def shortened(text: str, most: int) -> str:
-    """``text``, cut to ``most`` characters with an ellipsis if it is longer."""
+def truncate_text(text: str, most: int) -> str:
+    """Truncate ``text`` to ``most`` characters with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
@@ -274,10 +271,10 @@ def _path(parents: Sequence[int], leaf: int) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, Place]:
-    """For every tool result its call: the nearest one above it with the id that it names."""
-    places: dict[str, list[Place]] = {}
-    found: dict[int, Place] = {}
+def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, CallPosition]:
+    """Return the call of every tool result: the nearest ancestor with its call id."""
+    places: dict[str, list[CallPosition]] = {}
+    found: dict[int, CallPosition] = {}
     for number, entry in enumerate(entries):
         match entry:
             case MessageEntry(message=AssistantMessage() as answer):
@@ -298,8 +295,8 @@ def _is_above(upper: int, lower: int, parents: Sequence[int]) -> bool:
     return lower == upper
 
 
-def _results(calls: Mapping[int, Place]) -> dict[Place, tuple[int, ...]]:
-    results: dict[Place, tuple[int, ...]] = {}
+def _results(calls: Mapping[int, CallPosition]) -> dict[CallPosition, tuple[int, ...]]:
+    results: dict[CallPosition, tuple[int, ...]] = {}
     for number, place in calls.items():
         results[place] = (*results.get(place, ()), number)
     return results

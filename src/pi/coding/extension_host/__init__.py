@@ -1,5 +1,6 @@
-"""Extensions: found, imported, given their API, told and asked, and taken back without a trace.
+"""Extensions: discovery, loading, their API, events and contributions.
 
-Stands between the session that runs (``runtime``, known here only by protocols) and the systems
-that ask the bus. Knows no screen: what can be drawn is described in ``ui``.
+The host lies between the running session (``runtime``, used here only through protocols) and the
+systems that publish on the bus. It does not import a screen; ``port.ui`` and ``port.drawing``
+describe what can be drawn.
 """

@@ -1,4 +1,4 @@
-"""What the systems below tell and ask over the bus, as the events of extensions."""
+"""Forwards the events and queries of the systems below to extensions."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from pi.coding.trust import ProjectTrust, TrustAnswer
 
 E = TypeVar("E", bound=Event)
 
-TOLD: dict[type[Event], type[Event]] = {
+FORWARDED: dict[type[Event], type[Event]] = {
     Compacted: SessionCompactEvent,
     CompactFailed: SessionCompactFailedEvent,
     TreeMoved: SessionTreeEvent,
 }
-"""What is only told, and what extensions know it as: the same, under another name."""
+"""Events that are forwarded under the name that extensions know."""
 
 
 DECIDING: tuple[Rank, ...] = ("bundled", "user", "explicit")
-"""Whose opinion on trust counts. A project must not decide about itself or about another one."""
+"""Extensions that may answer a trust query. A project must not decide about itself or others."""
 
 
 def connect(bus: Bus, hooks: Hooks) -> None:
-    """Have extensions hear what trust, compaction and moves in the tree tell and ask."""
+    """Forward trust, compaction and tree events of the bus to extensions."""
 
-    async def tell(event: Event) -> None:
-        await hooks.tell(_renamed(event, TOLD[type(event)]))
+    async def forward(event: Event) -> None:
+        await hooks.emit(_renamed(event, FORWARDED[type(event)]))
 
     async def trust(question: ProjectTrust) -> TrustAnswer:
-        asked = await hooks.ask(ProjectTrustEvent(cwd=question.cwd), ranks=DECIDING)
+        asked = await hooks.query(ProjectTrustEvent(cwd=question.cwd), ranks=DECIDING)
         return asked.decision
 
     async def before_compact(question: BeforeCompact) -> CompactDecision | None:
-        if not hooks.heard(SessionBeforeCompactEvent):
+        if not hooks.has_subscribers(SessionBeforeCompactEvent):
             return None
-        return (await hooks.ask(_renamed(question, SessionBeforeCompactEvent))).decision
+        return (await hooks.query(_renamed(question, SessionBeforeCompactEvent))).decision
 
     async def compacting(question: Compacting) -> CompactingAnswer:
-        return (await hooks.ask(SessionCompactingEvent(reason=question.reason))).added
+        return (await hooks.query(SessionCompactingEvent(reason=question.reason))).added
 
     async def before_tree(question: BeforeTree) -> TreeDecision:
-        return (await hooks.ask(SessionBeforeTreeEvent(preparation=question.move))).decision
+        return (await hooks.query(SessionBeforeTreeEvent(preparation=question.move))).decision
 
-    for kind in TOLD:
-        bus.on(kind, tell, owner="extensions")
-    bus.on(ProjectTrust, trust, owner="extensions")
-    bus.on(BeforeCompact, before_compact, owner="extensions")
-    bus.on(Compacting, compacting, owner="extensions")
-    bus.on(BeforeTree, before_tree, owner="extensions")
+    for kind in FORWARDED:
+        bus.subscribe(kind, forward, owner="extensions")
+    bus.subscribe(ProjectTrust, trust, owner="extensions")
+    bus.subscribe(BeforeCompact, before_compact, owner="extensions")
+    bus.subscribe(Compacting, compacting, owner="extensions")
+    bus.subscribe(BeforeTree, before_tree, owner="extensions")
 
 
 def _renamed(event: Event, kind: type[E]) -> E:

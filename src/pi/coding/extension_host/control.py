@@ -1,4 +1,4 @@
-"""The session as extensions reach it: its parts, and what puts another in its place."""
+"""Protocols of the session for extensions: its parts, and replacing it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Cancelled(Record):
-    """Whether somebody has prevented what was wanted."""
+    """Whether an extension cancelled the action."""
 
     cancelled: bool
 
@@ -41,50 +41,50 @@ class TreeOptions(TypedDict, total=False):
 
 
 class SessionControl(Protocol):
-    """Another session in the place of this one, or another place in it; only at rest."""
+    """Replaces the session or moves its leaf; only while the agent is idle."""
 
     async def wait_for_idle(self) -> None:
-        """Until nothing is under way."""
+        """Wait until no run is in progress."""
         ...
 
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
-        """Begin a new session; ``setup`` is given it before anybody is told."""
+        """Start a new session; ``setup`` gets its log before events are emitted."""
         ...
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
-        """Go on in a copy of what led to an entry."""
+        """Continue in a copy of the branch up to an entry."""
         ...
 
     async def switch_session(self, path: Path | str) -> Cancelled:
-        """Go on with the session of a file."""
+        """Continue the session of a file."""
         ...
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
-        """Go on after another entry of this session."""
+        """Continue after another entry of this session."""
         ...
 
     async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
+        """Reload settings, resources and extensions."""
         ...
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
+        """Show a remote session; ``None`` if an extension cancelled it."""
         ...
 
     def when_idle(
         self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True
     ) -> None:
-        """Have ``act`` carried out at the next rest; prompts wait for it, or may come first."""
+        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
         ...
 
     def shutdown(self) -> None:
-        """Ask the program to end."""
+        """Request the end of the program."""
         ...
 
     async def open_nested(self, spec: SubSession) -> NestedSession:
-        """A session that works for this one."""
+        """Open a nested session."""
         ...
 
 
@@ -92,11 +92,11 @@ Setup: TypeAlias = Callable[[SessionLog], Awaitable[None] | None]
 
 
 class HostedSession(Protocol):
-    """A session that extensions belong to."""
+    """The session of the extensions."""
 
     @property
     def place(self) -> SessionPlace:
-        """Where it works."""
+        """Working directory and services."""
         ...
 
     @property
@@ -111,7 +111,7 @@ class HostedSession(Protocol):
 
     @property
     def models(self) -> SessionModels:
-        """Who answers."""
+        """Models and thinking level."""
         ...
 
     @property
@@ -121,15 +121,15 @@ class HostedSession(Protocol):
 
     @property
     def facts(self) -> SessionFacts:
-        """Questions about it."""
+        """Queries."""
         ...
 
     @property
     def events(self) -> SessionEvents:
-        """What it tells."""
+        """Public events."""
         ...
 
     @property
     def control(self) -> SessionControl:
-        """What needs rest."""
+        """Replacing the session."""
         ...

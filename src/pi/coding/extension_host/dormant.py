@@ -1,4 +1,7 @@
-"""Extensions that nothing was loaded of: all that is known of them is in their manifests."""
+"""Extensions that are not loaded yet, and contributions of those that are.
+
+Imported at start-up, also if there are no extensions.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,12 @@ from typing import TYPE_CHECKING
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
-from pi.coding.extension_host.discovery.manifest import check_version, is_for, may_sleep, wanted_in
+from pi.coding.extension_host.discovery.manifest import (
+    can_defer,
+    check_version,
+    is_triggered,
+    supports_mode,
+)
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileLayer
 
@@ -24,68 +32,72 @@ if TYPE_CHECKING:
     from pi.coding.settings.settings import Settings
 
 
-class Sleeping:
-    """Those that wait for a command, or for what a session holds, as long as there is no host."""
+class DormantExtensions:
+    """Candidates whose loading is deferred until a command or the session needs them."""
 
     def __init__(self, flags: Mapping[str, bool | str], mode: Mode) -> None:
         self._flags = flags
         self._mode = mode
         self._candidates: dict[str, Candidate] = {}
-        """By where they are, with their manifests."""
+        """By path, with their manifests."""
         self._commands: Commands[DeclaredCommand] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._candidates)
 
-    def take(self, found: Iterable[Candidate]) -> bool:
-        """Have all of these sleep; False, and nothing happens, if one of them may not."""
+    def defer_all(self, found: Iterable[Candidate]) -> bool:
+        """Defer loading of all candidates. Returns False, deferring none, if one must load now."""
         taken: list[Candidate] = []
         for candidate in found:
             try:
                 manifest = candidate.declared()
                 check_version(manifest, candidate.where)
             except ExtensionError:
-                return False  # loading it says what is wrong
-            if not may_sleep(manifest, self._flags, self._mode):
+                return False  # loading it reports the error
+            if not can_defer(manifest, self._flags, self._mode):
                 return False
             taken.append(replace(candidate, manifest=manifest))
-        for candidate in taken:  # of one that is found twice the first counts, as in loading
+        for candidate in taken:  # the first of duplicates wins, as in loading
             self._candidates.setdefault(candidate.where, candidate)
         self._commands = None
         return True
 
-    def wake(self) -> list[Candidate]:
-        """All of them, who sleep no more."""
-        woken = list(self._candidates.values())
+    def activate_all(self) -> list[Candidate]:
+        """Return and forget all deferred candidates."""
+        activated = list(self._candidates.values())
         self.forget()
-        return woken
+        return activated
 
     def forget(self) -> None:
-        """Know none of them: their session is over."""
+        """Forget all deferred candidates: their session has ended."""
         self._candidates.clear()
         self._commands = None
 
     @property
     def commands(self) -> Commands[DeclaredCommand]:
-        """Their commands."""
+        """Their declared commands."""
         if self._commands is None:
             self._commands = self._declared()
         return self._commands
 
-    def wanted_in(self, log: SessionLog, settings: Settings) -> bool:
-        """Whether one of them waits for something that a session or its settings hold."""
+    def is_triggered(self, log: SessionLog, settings: Settings) -> bool:
+        """Whether the session or its settings contain a trigger of one of them."""
         manifests = (candidate.declared() for candidate in self._candidates.values())
-        return any(wanted_in(log, settings, each) for each in manifests if is_for(each, self._mode))
+        return any(
+            is_triggered(log, settings, each)
+            for each in manifests
+            if supports_mode(each, self._mode)
+        )
 
     def _declared(self) -> Commands[DeclaredCommand]:
-        # Not at the top: most runs end before a command is typed.
+        # Deferred import: most runs end before a command is typed.
         from pi.coding.bus import Owner
         from pi.coding.extension_host.contributions.commands import Commands, DeclaredCommand
 
         commands: Commands[DeclaredCommand] = Commands()
         for number, candidate in enumerate(self._candidates.values()):
             manifest = candidate.declared()
-            if not is_for(manifest, self._mode):
+            if not supports_mode(manifest, self._mode):
                 continue
             owner = Owner(
                 name=candidate.name, path=candidate.where, rank=candidate.rank, number=number
@@ -98,48 +110,45 @@ class Sleeping:
         return commands
 
 
-# What extensions lend to a session: nothing, as long as it has none.
-
-
-class Lender:
-    """Asks the host, if there is one, so that nobody else needs to know whether there is."""
+class ExtensionContributions:
+    """Returns what extensions contribute; empty while no extension is loaded."""
 
     def __init__(self) -> None:
         self.host: ExtensionHost | None = None
-        """Set once there are extensions."""
-        self.sleeping: Sleeping | None = None
-        """Extensions that have nothing to lend but their commands."""
+        """Set once extensions are loaded."""
+        self.dormant: DormantExtensions | None = None
+        """Deferred extensions, which contribute only commands."""
 
     def commands(self) -> Iterable[tuple[str, DeclaredCommand]]:
-        """What can be typed behind a slash."""
+        """All slash commands of extensions."""
         if self.host is not None:
             return self.host.registries.commands.listed()
-        return () if self.sleeping is None else self.sleeping.commands.listed()
+        return () if self.dormant is None else self.dormant.commands.listed()
 
     def tools(self) -> Mapping[str, ExtensionTool]:
         """Their tools, by name."""
         return {} if self.host is None else self.host.registries.tools.values
 
-    def dressed(self, tool: AgentTool) -> AgentTool:
-        """``tool`` inside everything that they have wrapped around it."""
-        return tool if self.host is None else self.host.lent.dressed(tool)
+    def wrapped(self, tool: AgentTool) -> AgentTool:
+        """``tool`` with all wraps of extensions."""
+        return tool if self.host is None else self.host.contributed.wrapped(tool)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
-        """What stands around every write."""
-        return () if self.host is None else self.host.lent.file_layers()
+        """File layers around every write."""
+        return () if self.host is None else self.host.contributed.file_layers()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""
-        return {} if self.host is None else self.host.lent.sections()
+        return {} if self.host is None else self.host.contributed.sections()
 
     def strategies(self) -> Mapping[str, Strategy]:
-        """Ways to make a conversation shorter, by name."""
+        """Compaction strategies, by name."""
         return {} if self.host is None else self.host.registries.strategies.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
-        """Who is asked in a run, in order: ``core`` among theirs."""
-        return core if self.host is None else self.host.lent.policies(*core)
+        """The policies of a run, in order: ``core`` among those of extensions."""
+        return core if self.host is None else self.host.contributed.policies(*core)
 
     def redacted(self, text: str, sink: Sink) -> str:
-        """``text`` as it may leave the program."""
+        """``text`` after all redactors."""
         return text if self.host is None else self.host.registries.redacted(text, sink)

@@ -1,4 +1,4 @@
-"""What goes wrong in an extension: how it is kept from spreading, and how it is reported."""
+"""Errors of extensions: containing them, and reporting them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ExtensionFailed(Record, tag="extension_error"):
-    """A handler of an extension failed; the rest goes on."""
+    """A handler of an extension failed; everything else continues."""
 
     extension_path: str
     event: str
@@ -25,43 +25,43 @@ class ExtensionFailed(Record, tag="extension_error"):
 
 
 class ExtensionError(PiError):
-    """An extension asked for something that cannot be, or could not be loaded."""
+    """Invalid use of the extension API, or an extension that could not be loaded."""
 
 
 class StaleSession(ExtensionError):
-    """A handle of a session that another one has replaced."""
+    """A handle of a session that was replaced."""
 
     def __init__(self) -> None:
         super().__init__(
-            "This handle belongs to a session that is over.",
-            hint="extension(pi) has been called again for the session that took its place.",
+            "This handle belongs to a session that has ended.",
+            hint="extension(pi) was called again for the new session; use its handles.",
         )
 
 
 class HandlerTimeout(Exception):
-    """A handler took longer than it may."""
+    """A handler exceeded its time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"It took longer than {seconds:g} seconds and was cancelled.")
 
 
 class HandlerEnded(Exception):
-    """A handler did not return by itself."""
+    """A blocking handler was interrupted by the user."""
 
     def __init__(self) -> None:
-        super().__init__("It did not return, and was ended with Ctrl+C.")
+        super().__init__("It did not return and was interrupted with Ctrl+C.")
 
 
 class HandlerEscaped(Exception):
-    """A handler raised what would have ended more than its own work."""
+    """A handler raised an exception that is not an ``Exception``, e.g. ``SystemExit``."""
 
-    def __init__(self, problem: BaseException) -> None:
-        text = _text(problem)
-        super().__init__(f"It raised {type(problem).__name__}{text and f': {text}'}.")
+    def __init__(self, error: BaseException) -> None:
+        text = _text(error)
+        super().__init__(f"It raised {type(error).__name__}{text and f': {text}'}.")
 
 
 class HandlerCancelled(Exception):
-    """A handler cancelled the task that called it, or awaited something that was cancelled."""
+    """A handler cancelled the task that called it, or awaited a cancelled task."""
 
     def __init__(self) -> None:
         super().__init__("It was cancelled, although pi did not cancel it.")
@@ -71,11 +71,11 @@ async def contained(
     call: Callable[[], Awaitable[T] | T],
     watch: Callable[[Awaitable[T]], Awaitable[T]] | None = None,
 ) -> T:
-    """The result of a function of an extension, sync or async; every failure is an ``Exception``.
+    """Call a function of an extension, sync or async; every failure becomes an ``Exception``.
 
-    ``watch`` is put around what has to be awaited. A cancellation from outside passes through;
-    one that the function caused itself does not, because it would cancel the run, or the whole
-    program, that called the function.
+    ``watch`` wraps what has to be awaited. A cancellation from outside propagates. One that the
+    function caused itself does not, because it would cancel the run, or the whole program, that
+    called the function.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -100,28 +100,28 @@ async def contained(
 
 
 class _OwnCancellations:
-    """How often code that runs in a task has cancelled this very task."""
+    """Counts how often code that runs in a task has cancelled that task."""
 
     def __init__(self, task: asyncio.Task[Any]) -> None:
         self._task = task
         self.count = 0
 
     def counted(self, step: Callable[[], T]) -> T:
-        """Run a step of that code. Nothing else runs meanwhile, so every request is its own."""
+        """Run a step of that code. Nothing else runs meanwhile, so new requests are its own."""
         before = self._task.cancelling()
         try:
             return step()
         except (Exception, *PASSED_ON):
             raise
-        except BaseException as problem:  # SystemExit, GeneratorExit, groups, or a type of its own
-            raise HandlerEscaped(problem) from problem
+        except BaseException as error:  # SystemExit, GeneratorExit, groups, or a custom type
+            raise HandlerEscaped(error) from error
         finally:
-            # Fewer than before: a timeout of the code has taken its own request back.
+            # Fewer than before: a timeout of the code has withdrawn its own request.
             if (after := self._task.cancelling()) > before:
                 self.count += after - before
 
     async def undo(self) -> None:
-        """Take the requests back; one that is still to be delivered is delivered here."""
+        """Withdraw the requests; a pending one is delivered here."""
         if not self.count:
             return
         for _ in range(self.count):
@@ -149,21 +149,21 @@ def _steps(work: Coroutine[Any, None, T], own: _OwnCancellations) -> Generator[A
         try:
             yield waited_for
             resume = partial(work.send, None)
-        except GeneratorExit:  # the task itself is closed: not the extension's doing
+        except GeneratorExit:  # the task itself is being closed
             work.close()
             raise
-        except BaseException as problem:
-            resume = partial(work.throw, problem)
+        except BaseException as error:
+            resume = partial(work.throw, error)
 
 
-def words(problem: BaseException) -> str:
-    """A failure in one line."""
-    text = problem.message if isinstance(problem, PiError) else _text(problem)
-    return text or type(problem).__name__
+def error_text(error: BaseException) -> str:
+    """An error in one line."""
+    text = error.message if isinstance(error, PiError) else _text(error)
+    return text or type(error).__name__
 
 
-def _text(problem: BaseException) -> str:
+def _text(error: BaseException) -> str:
     try:
-        return str(problem)
-    except Exception:  # which is code of the extension, too
+        return str(error)
+    except Exception:  # __str__ may be code of the extension
         return ""

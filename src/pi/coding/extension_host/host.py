@@ -1,4 +1,4 @@
-"""The host: everything that the extensions of a session have in common."""
+"""``ExtensionHost``: connects, loads and unloads the extensions of a session."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.coding.bus import PASSED_ON, Bus, Owner
 from pi.coding.extension_host import bridges
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.messages import EventBus, NextTurn
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.host_state import HostState
+from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.credentials import AuthSources
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.session_wraps import Lending
+from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.errors import ExtensionFailed, words
+from pi.coding.extension_host.errors import ExtensionFailed, error_text
 from pi.coding.extension_host.events.handlers import Hooks
-from pi.coding.extension_host.events.policy import HostPolicy, Listening
+from pi.coding.extension_host.events.policy import ExtensionPolicy, Listening
 from pi.coding.extension_host.events.updates import Updates
-from pi.coding.extension_host.loading.loader import Loading
+from pi.coding.extension_host.loading.loader import ExtensionLoader
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.ui import ExtensionUI, Mode
 
 log = logging.getLogger(__name__)
 
-SHARED = SharedThings()
-"""Of this process: what it holds outlives sessions by design."""
+SHARED = SharedObjects()
+"""Objects that outlive sessions; one set per process."""
 
 
 class ExtensionHost:
@@ -55,98 +55,32 @@ class ExtensionHost:
         self._ui = ExtensionUI()
         self._session: HostedSession | None = None
         self._connections = ExitStack()
-        """Ends what models are asked through extensions for."""
+        """Disconnects credentials and model names from the model registry."""
         self._watchdog = Watchdog(clock)
-        self._stalls = Stalls(lambda module: self.loading.whose(module), on_stall=on_stall)
+        self._stalls = Stalls(lambda module: self.loading.owner_of(module), on_stall=on_stall)
         self.hooks = Hooks(self._watchdog, self.failed)
         self.registries = Registries(
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
         self.views = Views(self.registries.views, self.registries.markdown, self.failed)
-        self.policy = HostPolicy(self.hooks, lambda: self.session)
-        inherited = None if parent is None else parent.lent
-        self.lent: Lending = Lending(
+        self.policy = ExtensionPolicy(self.hooks, lambda: self.session)
+        inherited = None if parent is None else parent.contributed
+        self.contributed: SessionWraps = SessionWraps(
             self.registries, self.hooks, self.policy, self.failed, inherited
         )
         self.updates = Updates(self.hooks, lambda: self.session.talk.partial_answer)
         self.listening = Listening(self.hooks, self.policy, self.updates, clock)
-        self._shelves = Shelves(
+        self._state = HostState(
             hooks=self.hooks,
             registries=self.registries,
             providers=Providers(),
-            events=EventBus(self.failed),
-            next_turn=NextTurn(),
+            events=ExtensionChannel(self.failed),
+            next_turn=NextTurnMessages(),
             shared=SHARED,
             agent_dir=agent_dir,
             environ=environ,
             flags=flags,
             failed=self.failed,
-        )
-        around = self._surroundings(cwd, clock)
-        self.loading: Loading = Loading(self._shelves, around, stalls=self._stalls, report=report)
-
-    # Its surroundings -----------------------------------------------------------------------------
-
-    def listen(self, bus: Bus) -> None:
-        """Hear what the systems below the session tell and ask."""
-        bridges.connect(bus, self.hooks)
-
-    def connect(self, registry: ModelRegistry) -> None:
-        """Have the providers, credentials and names of models that extensions bring count."""
-        self._connections.close()
-        self._shelves.providers.connect(registry.models)
-        sources = AuthSources(self.registries.auth_sources, self.failed)
-        self._connections.callback(registry.models.ask_first(sources))
-        self._connections.callback(registry.add_resolver(self._resolved))
-
-    def serve(self, session: HostedSession) -> None:
-        """Give extensions the session that they belong to."""
-        self._session = session
-
-    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Let extensions reach the person."""
-        self._ui, self._mode = ui, mode
-
-    @property
-    def session(self) -> HostedSession:
-        """The session that extensions belong to; there must be one."""
-        assert self._session is not None, "extensions have no session yet"
-        return self._session
-
-    @property
-    def providers(self) -> Providers:
-        """The providers that extensions have brought."""
-        return self._shelves.providers
-
-    @property
-    def next_turn(self) -> NextTurn:
-        """Messages that ride along with the next prompt."""
-        return self._shelves.next_turn
-
-    async def unload(self) -> None:
-        """End everything that extensions have begun; those of another session may follow."""
-        self.updates.close()
-        await self.loading.unload()
-        self.next_turn.take()
-
-    async def close(self) -> None:
-        """End everything, for good."""
-        await self.unload()
-        self._connections.close()
-        await self._watchdog.close()
-        self._stalls.close()
-
-    def failed(self, owner: Owner, event: str, problem: BaseException) -> None:
-        """Report a failure to the log and to clients."""
-        log.warning("%s failed at %s", owner.path, event, exc_info=problem)
-        told = ExtensionFailed(extension_path=owner.path, event=event, error=words(problem))
-        if self._session is not None:
-            self._session.events.tell_soon(told)
-
-    # ----------------------------------------------------------------------------------------------
-
-    def _surroundings(self, cwd: Path, clock: Clock) -> Surroundings:
-        return Surroundings(
             session=lambda: self._session,
             ui=lambda: self._ui,
             mode=lambda: self._mode,
@@ -154,16 +88,75 @@ class ExtensionHost:
             clock=clock,
             watchdog=self._watchdog,
         )
+        self.loading: ExtensionLoader = ExtensionLoader(
+            self._state, stalls=self._stalls, report=report
+        )
+
+    def listen(self, bus: Bus) -> None:
+        """Forward the events of the bus to extensions."""
+        bridges.connect(bus, self.hooks)
+
+    def connect(self, registry: ModelRegistry) -> None:
+        """Connect providers, credentials and model names of extensions to a registry."""
+        self._connections.close()
+        self._state.providers.connect(registry.models)
+        sources = AuthSources(self.registries.auth_sources, self.failed)
+        self._connections.callback(registry.models.ask_first(sources))
+        self._connections.callback(registry.add_resolver(self._resolved))
+
+    def serve(self, session: HostedSession) -> None:
+        """Set the session that extensions belong to."""
+        self._session = session
+
+    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
+        """Set the user interface of extensions."""
+        self._ui, self._mode = ui, mode
+
+    @property
+    def session(self) -> HostedSession:
+        """The session of the extensions; it must be set."""
+        assert self._session is not None, "extensions have no session yet"
+        return self._session
+
+    @property
+    def providers(self) -> Providers:
+        """The providers of extensions."""
+        return self._state.providers
+
+    @property
+    def next_turn(self) -> NextTurnMessages:
+        """Messages that are sent together with the next prompt."""
+        return self._state.next_turn
+
+    async def unload(self) -> None:
+        """Unload all extensions; those of another session may follow."""
+        self.updates.close()
+        await self.loading.unload()
+        self.next_turn.take()
+
+    async def close(self) -> None:
+        """Unload all extensions and stop the watchers."""
+        await self.unload()
+        self._connections.close()
+        await self._watchdog.close()
+        self._stalls.close()
+
+    def failed(self, owner: Owner, event: str, error: BaseException) -> None:
+        """Report a failure to the log and to clients."""
+        log.warning("%s failed at %s", owner.path, event, exc_info=error)
+        failure = ExtensionFailed(extension_path=owner.path, event=event, error=error_text(error))
+        if self._session is not None:
+            self._session.events.emit_soon(failure)
 
     def _resolved(self, name: str) -> Model | str | None:
-        """What extensions mean by the name of a model; one that fails is passed over."""
+        """Resolve a model name with extensions; a resolver that fails is skipped."""
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
             except PASSED_ON:
                 raise
-            except BaseException as problem:
-                self.failed(row.owner, f"name of a model {name}", problem)
+            except BaseException as error:
+                self.failed(row.owner, f"model name {name}", error)
                 continue
             if found is not None:
                 return found

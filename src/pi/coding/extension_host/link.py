@@ -1,4 +1,4 @@
-"""The connection of an extension to its session: there from the start to the end of it."""
+"""``SessionLink``: the connection of an extension to its session."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.extension_host.scope import Scope
 
 
-class Link:
-    """Gives the session, or says why there is none."""
+class SessionLink:
+    """Returns the session, or raises if it does not exist yet or has ended."""
 
     def __init__(
         self, scope: Scope, session: Callable[[], HostedSession | None], cwd: Path
@@ -22,30 +22,34 @@ class Link:
 
     @property
     def name(self) -> str:
-        """Whose connection it is."""
+        """The name of the extension."""
         return self._scope.name
 
     @property
     def run_scope(self) -> Scope:
-        """What is started in it ends with the run that is under way."""
+        """A scope that is closed with the current run."""
         return self.session.runs.scope(self._scope)
 
     @property
     def cwd(self) -> Path:
-        """The directory of the session, or where pi was started as long as there is none."""
+        """The directory of the session, or where pi was started while there is none."""
         if self._session() is None and not self._scope.closed:
             return self._cwd
         return self.session.place.cwd
 
     @property
     def session(self) -> HostedSession:
-        """The session; ``StaleSession`` once another one has taken its place."""
-        if self._scope.closed:
-            raise StaleSession
+        """The session. Raises ``StaleSession`` once it was replaced."""
+        self.require_open()
         session = self._session()
         if session is None:
             raise ExtensionError(
-                "There is no session yet: extensions are being loaded.",
-                hint="Do this at session_start, or later.",
+                "The session does not exist yet: extensions are still loading.",
+                hint="Do this in a session_start handler, or later.",
             )
         return session
+
+    def require_open(self) -> None:
+        """Raise ``StaleSession`` if the session has ended; for calls that need no session."""
+        if self._scope.closed:
+            raise StaleSession

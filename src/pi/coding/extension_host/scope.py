@@ -1,4 +1,4 @@
-"""A lifetime: what is started or registered in it ends with it."""
+"""Lifetimes: ``Scope`` ends what is started or registered in it."""
 
 from __future__ import annotations
 
@@ -11,38 +11,36 @@ from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import contained
 
-# What every registration gives back.
-
 
 class Registration:
-    """Something that an extension has registered, until it is removed or its scope ends."""
+    """A registration of an extension, until it is removed or its scope is closed."""
 
     def __init__(self, end: Callable[[], None]) -> None:
         self._end: Callable[[], None] | None = end
 
     def remove(self) -> None:
-        """Take it back; once is enough, and twice does no harm."""
+        """Remove the registration; further calls do nothing."""
         end, self._end = self._end, None
         if end is not None:
             end()
 
     def forget(self) -> None:
-        """Leave it as it is: somebody else has ended it."""
+        """Drop the registration without removing it: it was ended elsewhere."""
         self._end = None
 
     @property
     def active(self) -> bool:
-        """Whether it still counts."""
+        """Whether it was not removed yet."""
         return self._end is not None
 
 
 Close: TypeAlias = Callable[[], Awaitable[None] | None]
 Report: TypeAlias = Callable[[str, BaseException], None]
-"""Told what was being done, and what went wrong."""
+"""Gets the name of the failed operation and the exception."""
 
 
-FEW = 50
-"""Registrations that may be over before anybody looks which ones are."""
+MAX_ENDED = 50
+"""Ended registrations that may accumulate before they are dropped."""
 
 
 class Scope:
@@ -54,17 +52,17 @@ class Scope:
         self._report = report
         self._tasks = TaskScope(report=report)
         self._kept: list[Registration] = []
-        self._tidied_at = FEW
+        self._tidied_at = MAX_ENDED
         self._closers: list[Close] = []
         self.closed = False
 
     def spawn(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
-        """Run ``work`` beside everything else; a failure is reported and harms nobody."""
-        # A context of its own: work that was begun inside a run does not belong to that run.
+        """Run ``work`` as a task; a failure is reported."""
+        # A new context: work that was started inside a run does not belong to that run.
         return Context().run(self._tasks.start, work, name=f"{self.name}: {name}")
 
     def every(self, seconds: float, tick: Close) -> Registration:
-        """Call ``tick`` again and again; one that fails is reported, and called again."""
+        """Call ``tick`` periodically; a failure is reported, and the timer continues."""
 
         async def go_on() -> None:
             while True:
@@ -75,29 +73,29 @@ class Scope:
         return self.keep(Registration(lambda: _cancel(task)))
 
     def inner(self, name: str) -> Scope:
-        """A lifetime within this one; whoever wants it closes it in time."""
+        """A scope within this one; the caller closes it."""
         return Scope(self.clock, name=f"{self.name}: {name}", report=self._report)
 
     def on_close(self, close: Close) -> None:
-        """Have ``close`` called at the end; those that came later are called first."""
+        """Call ``close`` at the end, in reverse order of registration."""
         self._closers.append(close)
 
     def keep(self, registration: Registration) -> Registration:
-        """Have a registration removed at the end."""
-        if len(self._kept) >= self._tidied_at:  # who registers again and again leaves nothing here
+        """Remove a registration at the end."""
+        if len(self._kept) >= self._tidied_at:  # keeps repeated registrations from piling up
             self._kept = [each for each in self._kept if each.active]
-            self._tidied_at = FEW + 2 * len(self._kept)
+            self._tidied_at = MAX_ENDED + 2 * len(self._kept)
         self._kept.append(registration)
         return registration
 
     def take_back(self) -> None:
-        """Remove everything that was registered; what runs goes on."""
+        """Remove all registrations; tasks continue."""
         for registration in reversed(self._kept):
             registration.remove()
         self._kept.clear()
 
     async def close(self) -> None:
-        """End everything; waits for what is being ended."""
+        """Remove all registrations, cancel tasks, and call the close functions."""
         if self.closed:
             return
         self.closed = True
@@ -109,8 +107,8 @@ class Scope:
     async def _guarded(self, what: str, work: Close) -> None:
         try:
             await contained(work)
-        except Exception as problem:
-            self._report(f"{self.name}: {what}", problem)
+        except Exception as error:
+            self._report(f"{self.name}: {what}", error)
 
 
 def _cancel(task: asyncio.Task[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a session as extensions reach them; ``runtime`` implements these."""
+"""Protocols of the parts of a session for extensions; ``runtime`` implements them."""
 
 from __future__ import annotations
 
@@ -36,92 +36,92 @@ Content: TypeAlias = str | Sequence[Text | Image]
 
 
 class SessionPlace(Protocol):
-    """Where a session works, and what it works with there."""
+    """Working directory, files, settings and services of a session."""
 
     @property
     def cwd(self) -> Path:
-        """The directory that it works in."""
+        """The working directory."""
         ...
 
     @property
     def trusted(self) -> bool:
-        """Whether the project is trusted, or has nothing now that would need trust."""
+        """Whether the project is trusted, or has no files that need trust."""
         ...
 
     @property
     def where(self) -> Where:
-        """Where resources are looked for, and what of it may be read."""
+        """Where resources are searched, and what of it may be read."""
         ...
 
     @property
     def resources(self) -> Resources:
-        """Skills, templates and instructions that were found when it began."""
+        """Skills, templates and instructions found at the start."""
         ...
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold."""
+        """The current settings."""
         ...
 
     @property
     def files(self) -> LocalFiles:
-        """The one door to files."""
+        """File access as tools use it."""
         ...
 
     @property
     def artifacts(self) -> Artifacts:
-        """Long outputs."""
+        """Stored long outputs."""
         ...
 
     @property
     def blobs(self) -> BlobStore:
-        """Bytes by the hash of what they are."""
+        """Content-addressed bytes."""
         ...
 
     @property
     def credentials(self) -> AuthStorage:
-        """Keys and logins."""
+        """API keys and logins."""
         ...
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """What pi sees of the environment."""
+        """The environment variables of pi."""
         ...
 
     @property
     def clock(self) -> Clock:
-        """The time."""
+        """The clock."""
         ...
 
     def http(self) -> HttpClient:
-        """The network, as the settings say."""
+        """The HTTP client, configured by the settings."""
         ...
 
 
 class SessionTalk(Protocol):
-    """The conversation: what was said, and what is added without asking anybody."""
+    """The conversation: its entries and messages, without starting a run."""
 
     @property
     def log(self) -> SessionLog:
-        """Its entries."""
+        """The session log."""
         ...
 
     @property
     def pending(self) -> Sequence[Any]:
-        """Messages that wait to be delivered."""
+        """Messages that wait for delivery."""
         ...
 
     @property
     def partial_answer(self) -> Any:
-        """The answer that is being streamed, as far as it has come."""
+        """The answer that is being streamed, so far."""
         ...
 
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown."""
+        """The messages of the session for the next request."""
         ...
 
     def convert(self, messages: Sequence[SessionMessage]) -> Sequence[Message]:
-        """Messages of a session, as models understand them."""
+        """Convert session messages to model messages."""
         ...
 
     async def add(self, entry: KnownEntry) -> KnownEntry:
@@ -129,84 +129,84 @@ class SessionTalk(Protocol):
         ...
 
     async def say(self, message: CustomMessage) -> None:
-        """Put a message into the conversation of a session at rest."""
+        """Append a message while the session is idle."""
         ...
 
     async def rename(self, name: str) -> None:
-        """Call the session something else."""
+        """Rename the session."""
         ...
 
     async def label(self, id: str, label: str | None) -> None:
-        """Put a label on an entry."""
+        """Set the label of an entry."""
         ...
 
 
 class SessionRuns(Protocol):
-    """Runs of the agent: begun, joined and ended. Nothing here waits for one."""
+    """Starting, joining and aborting runs. Never waits for a run."""
 
     @property
     def idle(self) -> bool:
-        """Whether no run is under way."""
+        """Whether no run is in progress."""
         ...
 
     @property
     def message_token(self) -> MessageToken | None:
-        """Stands for the answer that is being streamed."""
+        """Identifies the answer that is being streamed."""
         ...
 
     def scope(self, outer: Scope) -> Scope:
-        """What an extension starts for the run that is under way, and no longer."""
+        """A scope that is closed with the current run."""
         ...
 
     def begin(self, message: CustomMessage) -> None:
-        """Begin a run with a message."""
+        """Start a run with a message."""
         ...
 
     def prompt(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
-        """Begin a run as if the person had said it; ``meta`` is kept beside it."""
+        """Start a run as if the user had sent the prompt; ``meta`` is stored with it."""
         ...
 
     async def queue(self, message: Any, *, follow_up: bool) -> None:
-        """Have a message delivered in the run that is under way."""
+        """Queue a message for the current run."""
         ...
 
     def next_request(self) -> Request:
-        """What the model would be asked now; nothing is sent."""
+        """The next model request as it is now; nothing is sent."""
         ...
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """Cut an answer, and ask again; False if it is too late."""
+        """Interrupt an answer and repeat the request. Returns False if the answer has ended."""
         ...
 
     def abort(self) -> None:
-        """Ask the run to end."""
+        """Request the end of the run."""
         ...
 
     async def compact(self, instructions: str) -> Any:
-        """Make the conversation shorter."""
+        """Compact the conversation."""
         ...
 
     def refresh_policies(self) -> None:
-        """Have the next run ask whoever is there now."""
+        """Use the current policies from the next run on."""
         ...
 
 
 class SessionModels(Protocol):
-    """Who answers."""
+    """Models and thinking level of a session."""
 
     @property
     def registry(self) -> ModelRegistry:
-        """The models that there are."""
+        """The known models."""
         ...
 
     @property
     def current(self) -> Model | None:
-        """Who answers."""
+        """The current model."""
         ...
 
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """How much it thinks."""
+        """The current thinking level."""
         ...
 
     @property
@@ -215,15 +215,15 @@ class SessionModels(Protocol):
         ...
 
     async def use(self, model: Model) -> bool:
-        """Have another model answer; whether it can."""
+        """Switch to another model. Returns whether it has credentials."""
         ...
 
-    async def think(self, level: ThinkingLevel) -> None:
-        """Have the model think that much."""
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Change the thinking level."""
         ...
 
     def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Ask a model beside the conversation."""
+        """Send a request outside the conversation."""
         ...
 
 
@@ -231,73 +231,73 @@ class SessionTools(Protocol):
     """The tools of a session."""
 
     def active(self) -> Sequence[str]:
-        """Those that are on."""
+        """The active tools."""
         ...
 
     def all(self) -> Sequence[AgentTool]:
-        """Every tool that could be on."""
+        """Every tool that can be activated."""
         ...
 
-    def choose(self, names: Sequence[str]) -> None:
-        """Have exactly these on from the next request on."""
+    def select(self, names: Sequence[str]) -> None:
+        """Activate exactly these tools from the next request on."""
         ...
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """The file that a call would leave, as far as its arguments have come."""
+        """The file as a call would leave it, as far as its arguments have been streamed."""
         ...
 
     def refresh(self) -> None:
-        """Have the next request declare what has changed."""
+        """Declare the current tools with the next request."""
         ...
 
 
 class SessionFacts(Protocol):
-    """Questions about a session."""
+    """Read-only queries of a session."""
 
     def state(self) -> Any:
-        """What the session is at this moment."""
+        """The current state."""
         ...
 
     def context_usage(self) -> ContextUsage | None:
-        """How full the window is."""
+        """How full the context window is."""
         ...
 
     def stats(self) -> SessionStats:
-        """The session in numbers: tokens and money so far."""
+        """Tokens and cost so far."""
         ...
 
     def since_session_ms(self) -> int:
-        """How long the session has been going on."""
+        """Milliseconds since the session began."""
         ...
 
     def system_prompt(self) -> str:
-        """The prompt, as it would be now."""
+        """The current system prompt."""
         ...
 
     def prompt_options(self) -> SystemPromptOptions:
-        """What the prompt is made of."""
+        """The parts of the system prompt."""
         ...
 
     def commands(self) -> Sequence[Any]:
-        """What can be typed behind a slash."""
+        """All slash commands."""
         ...
 
 
 class SessionEvents(Protocol):
-    """What a session tells everybody."""
+    """Public events of a session."""
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Have ``listener`` called with every public event; gives what ends that."""
+        """Subscribe ``listener`` to every public event. Returns an unsubscribe function."""
         ...
 
     def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have ``listener`` called when the leaf or what was chosen changes without an event."""
+        """Call ``listener`` when the leaf or the selection changes without an event."""
         ...
 
-    async def tell(self, event: Any) -> None:
-        """Tell a public event."""
+    async def emit(self, event: Any) -> None:
+        """Emit a public event."""
         ...
 
-    def tell_soon(self, event: Any) -> None:
-        """Tell a public event, after what is being told."""
+    def emit_soon(self, event: Any) -> None:
+        """Emit a public event after those that are being dispatched."""
         ...

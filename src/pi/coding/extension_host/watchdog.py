@@ -1,4 +1,4 @@
-"""How long handlers may take: one watcher for all of them, and no timer for each."""
+"""Time limits of handlers, and detection of handlers that block the event loop."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ALLOWANCE = 30.0
-"""Seconds that a handler may take; the time in which its dialogs are open does not count."""
-SHORTEST_LOOK = 0.05
-"""Seconds between two looks at handlers, however little time is left to them."""
+TIME_LIMIT = 30.0
+"""Seconds that a handler may take; time in which its dialogs are open does not count."""
+MIN_INTERVAL = 0.05
+"""Minimum seconds between two checks."""
 
 
-class Turn:
+class WatchedCall:
     """One handler that is awaited."""
 
     __slots__ = ("dialogs", "expired", "left", "since", "task")
@@ -42,146 +42,143 @@ class Turn:
         self.expired = False
 
     def pass_time(self, now: float) -> float:
-        """Seconds that are left at ``now``; they stand still while a dialog is open."""
+        """Seconds left at ``now``; the time is stopped while a dialog is open."""
         if not self.dialogs:
             self.left -= now - self.since
         self.since = now
         return self.left
 
 
-_turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+_current_call: ContextVar[WatchedCall | None] = ContextVar("extension_call", default=None)
 
 
 class Watchdog:
-    """Cancels handlers that take too long. Watches only while one is awaited."""
+    """Cancels handlers that take too long. One task watches all, and only while one is awaited."""
 
-    def __init__(self, clock: Clock, seconds: float = ALLOWANCE) -> None:
+    def __init__(self, clock: Clock, seconds: float = TIME_LIMIT) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._turns: set[Turn] = set()
+        self._calls: set[WatchedCall] = set()
         self._watcher: asyncio.Task[None] | None = None
 
     async def watch(self, work: Awaitable[T]) -> T:
-        """What ``work`` gives, or ``HandlerTimeout``; any other cancellation passes through."""
+        """Await ``work``. Raises ``HandlerTimeout``; any other cancellation propagates."""
         task = asyncio.current_task()
         assert task is not None
-        turn = Turn(task, self._seconds, self._clock.monotonic())
+        call = WatchedCall(task, self._seconds, self._clock.monotonic())
         cancelled_before = task.cancelling()
-        self._turns.add(turn)
+        self._calls.add(call)
         if self._watcher is None:
             self._watcher = Context().run(asyncio.ensure_future, self._watch())
-        mark = _turn.set(turn)
+        mark = _current_call.set(call)
         try:
             result = await work
         except asyncio.CancelledError:
-            if not turn.expired or task.uncancel() > cancelled_before:
+            if not call.expired or task.uncancel() > cancelled_before:
                 raise
             raise HandlerTimeout(self._seconds) from None
         finally:
-            _turn.reset(mark)
-            self._turns.discard(turn)
-        if turn.expired:  # it has swallowed its cancellation
+            _current_call.reset(mark)
+            self._calls.discard(call)
+        if call.expired:  # it suppressed its cancellation
             task.uncancel()
             raise HandlerTimeout(self._seconds)
         return result
 
     @contextmanager
     def dialog(self) -> Iterator[None]:
-        """Stop the clock of the handler that is at work, as long as the person is asked."""
-        turn = _turn.get()
-        if turn is None:
+        """Stop the time of the current handler while a dialog is open."""
+        call = _current_call.get()
+        if call is None:
             yield
             return
-        turn.pass_time(self._clock.monotonic())
-        turn.dialogs += 1
+        call.pass_time(self._clock.monotonic())
+        call.dialogs += 1
         try:
             yield
         finally:
-            turn.pass_time(self._clock.monotonic())
-            turn.dialogs -= 1
+            call.pass_time(self._clock.monotonic())
+            call.dialogs -= 1
 
     async def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait({self._watcher})
             self._watcher = None
 
     async def _watch(self) -> None:
-        while self._turns:
-            waiting = [turn.left for turn in self._turns if not turn.expired]
-            await self._clock.sleep(max(min(waiting, default=self._seconds), SHORTEST_LOOK))
+        while self._calls:
+            waiting = [call.left for call in self._calls if not call.expired]
+            await self._clock.sleep(max(min(waiting, default=self._seconds), MIN_INTERVAL))
             now = self._clock.monotonic()
-            for turn in tuple(self._turns):
-                if turn.pass_time(now) <= 0 and not turn.expired:
-                    turn.expired = True
-                    turn.task.cancel()
+            for call in tuple(self._calls):
+                if call.pass_time(now) <= 0 and not call.expired:
+                    call.expired = True
+                    call.task.cancel()
         self._watcher = None
 
 
-# Names the function that holds everything up, and can end it: nobody in the event loop could.
-
-
-PATIENCE = 3.0
-"""Seconds in which the event loop has to answer, and between two looks at it."""
+GRACE_SECONDS = 3.0
+"""Seconds in which the event loop has to respond, and between two checks."""
 
 
 class Stalled(Record):
-    """A function of an extension that does not return."""
+    """A function of an extension that blocks the event loop."""
 
     owner: Owner
     function: str
     over: threading.Event
-    """Set as soon as the event loop goes on."""
+    """Set as soon as the event loop responds again."""
     end: Callable[[], None]
-    """Has the function raise ``HandlerEnded``, wherever it is."""
+    """Makes the function raise ``HandlerEnded``."""
 
 
 OnStall: TypeAlias = Callable[[Stalled], None]
-"""Called beside the thread that hangs; what it calls about may be over when it returns."""
+"""Called in the watching thread; the block may be over when it returns."""
 
 
 class Stalls:
-    """A thread that looks, now and then, whether the event loop still takes calls.
+    """Finds and interrupts extension code that blocks the event loop. Runs in its own thread.
 
-    ``whose`` tells who owns a module. With ``on_stall`` a function can be ended; the event loop
-    must be that of the main thread then, since only this one is interrupted by signals.
+    ``owner_of`` returns the owner of a module. With ``on_stall`` a function can be interrupted; the
+    event loop must run in the main thread then, since only that one is interrupted by signals.
     """
 
     def __init__(
         self,
-        whose: Callable[[str], Owner | None],
+        owner_of: Callable[[str], Owner | None],
         *,
         on_stall: OnStall | None = None,
-        seconds: float = PATIENCE,
+        seconds: float = GRACE_SECONDS,
     ) -> None:
-        self._whose = whose
+        self._owner_of = owner_of
         self._on_stall = on_stall
         self._seconds = seconds
         self._ended = threading.Event()
         self._beat = threading.Event()
-        self._is_unwanted = False
-        """Whether the function that hangs is to be ended."""
+        self._should_interrupt = False
+        """Whether to interrupt the blocking function."""
         self._thread: threading.Thread | None = None
         self._home = 0
         """The thread of the event loop."""
         self._before: Any = None
-        """What the signal did that ends a function."""
+        """The previous handler of the signal."""
 
     def watch(self) -> None:
-        """Begin to look at the event loop that runs; once is enough."""
+        """Start watching the running event loop; further calls do nothing."""
         if self._thread is not None:
             return
         self._home = threading.get_ident()
         if self._on_stall is not None and hasattr(signal, "SIGURG"):  # not on Windows
-            # It is one that nobody sends, and that does no harm if somebody does.
+            # SIGURG is not sent by other programs, and is ignored by default.
             self._before = signal.signal(signal.SIGURG, self._interrupt)
         loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._look, args=(loop,), name="stalls", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._ended.set()
         self._beat.set()
         if self._thread is not None:
@@ -199,24 +196,24 @@ class Stalls:
             if self._ended.is_set():
                 return
             while not self._beat.wait(self._seconds):
-                if self._tell():
+                if self._report():
                     self._beat.wait()
 
-    def _tell(self) -> bool:
-        """Name who holds everything up; False if it is nobody's extension."""
+    def _report(self) -> bool:
+        """Report the blocking function. Returns False if it does not belong to an extension."""
         found = self._culprit(sys._current_frames().get(self._home))
         if found is None:
             return False
         owner, function = found
-        log.warning("%s does not return from %s: nothing else can happen", owner.path, function)
+        log.warning("%s does not return from %s and blocks the event loop", owner.path, function)
         if self._on_stall is not None:
             self._on_stall(Stalled(owner=owner, function=function, over=self._beat, end=self._end))
         return True
 
     def _culprit(self, frame: FrameType | None) -> tuple[Owner, str] | None:
-        """The innermost function of an extension that is being called."""
+        """The innermost active function of an extension."""
         while frame is not None:
-            owner = self._whose(frame.f_globals.get("__name__", ""))
+            owner = self._owner_of(frame.f_globals.get("__name__", ""))
             if owner is not None:
                 return owner, frame.f_code.co_name
             frame = frame.f_back
@@ -224,11 +221,11 @@ class Stalls:
 
     def _end(self) -> None:
         if self._before is not None:
-            self._is_unwanted = True
+            self._should_interrupt = True
             signal.pthread_kill(self._home, signal.SIGURG)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Raise in the function that is to be ended, unless it has returned meanwhile."""
-        is_unwanted, self._is_unwanted = self._is_unwanted, False
-        if is_unwanted and self._culprit(frame) is not None:
+        """Raise in the blocking function, unless it has returned meanwhile."""
+        should_interrupt, self._should_interrupt = self._should_interrupt, False
+        if should_interrupt and self._culprit(frame) is not None:
             raise HandlerEnded

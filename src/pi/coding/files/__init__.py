@@ -1,4 +1,4 @@
-"""Files: what a path in somebody's words means, and how it is read, written and searched.
+"""Files: resolving path references, reading and writing.
 
-The one place through which tools touch the disk. Knows nothing of tools, models and sessions.
+Tools access the disk only through this package. It does not import tools, models or sessions.
 """

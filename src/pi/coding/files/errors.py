@@ -1,4 +1,4 @@
-"""Errors of files in the words that models have learned: those of Node. Pure."""
+"""File errors in the format of Node, which models know from training. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 
 from pi.base.errors import PiError
 
-WORDS = {
+MESSAGES = {
     errno.EACCES: "permission denied",
     errno.EBUSY: "resource busy or locked",
     errno.EEXIST: "file already exists",
@@ -32,20 +32,20 @@ WORDS = {
 
 
 def node_code(error: OSError) -> str:
-    """``ENOENT`` and the like."""
+    """Return the symbolic code, such as ``ENOENT``."""
     return errno.errorcode.get(error.errno or 0, "UNKNOWN")
 
 
 def node_text(error: OSError, call: str, path: str = "") -> str:
-    """``ENOENT: no such file or directory, access '/a/b'``."""
-    words = WORDS.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    """Return a message such as ``ENOENT: no such file or directory, access '/a/b'``."""
+    words = MESSAGES.get(error.errno or 0) or (error.strerror or str(error)).lower()
     place = f" '{path}'" if path else ""
     return f"{node_code(error)}: {words}, {call}{place}"
 
 
-def cause_of(problem: PiError) -> OSError | None:
-    """What the system said, of a problem that was told in our words."""
-    cause: BaseException | None = problem
+def find_os_error(error: PiError) -> OSError | None:
+    """Return the ``OSError`` among the causes of ``error``, if there is one."""
+    cause: BaseException | None = error
     while cause is not None and not isinstance(cause, OSError):
         cause = cause.__cause__
     return cause

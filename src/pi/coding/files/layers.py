@@ -1,4 +1,4 @@
-"""Standing around every write of a tool: what was there, what will be there, and remarks on it."""
+"""Hooks around every file write of a tool: they see the change, may replace it, and add notes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ class FileChange(Record):
     path: Path
     """Absolute."""
     before: bytes | None
-    """``None`` if there is no such file."""
+    """``None`` if the file does not exist."""
     after: bytes
     call_id: str = ""
-    """The tool call that writes it; empty if none does."""
+    """The tool call that writes it; empty outside of a tool call."""
 
 
 class FileWritten(Record):
-    """What came of it."""
+    """The result of a write."""
 
     notes: tuple[str, ...] = ()
-    """For the model, after what the tool itself says."""
+    """For the model; appended to the result of the tool."""
     details: Json = field(default_factory=dict)
 
 
 FileWrite: TypeAlias = Callable[[FileChange], Awaitable[FileWritten]]
-"""Writes, through whatever layers are left."""
+"""Writes through the remaining layers."""
 FileLayer: TypeAlias = Callable[[FileChange, FileWrite], Awaitable[FileWritten]]
-"""Sees a change, may change what is written, raise to forbid it, and add notes."""
+"""May replace the content, raise to prevent the write, and add notes to the result."""
 
 
 class Writing:
@@ -53,7 +53,7 @@ _writing: ContextVar[Writing | None] = ContextVar("writing", default=None)
 
 @contextmanager
 def writing_for(call_id: str) -> Iterator[Writing]:
-    """Collect what layers say of the writes that happen inside."""
+    """Collect the results of all writes inside the context."""
     writing = Writing(call_id)
     mark = _writing.set(writing)
     try:

@@ -1,4 +1,4 @@
-"""The files of this machine, as tools work with them."""
+"""Files of this machine: resolving references of users and models, reading, replacing."""
 
 from __future__ import annotations
 
@@ -12,28 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from pi.base.files import FileProblem, open_regular, read_regular, replace_file, write_in_place
-from pi.base.tasks import finish_although_cancelled
-from pi.coding.files.errors import cause_of
+from pi.base.files import FileAccessError, open_regular, read_regular, replace_file, write_in_place
+from pi.base.tasks import finish_despite_cancel
+from pi.coding.files.errors import find_os_error
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 
 if TYPE_CHECKING:
     from pi.agent.env import FileErrorCode, FileInfo
-
-
-# A file as a person or a model writes it, as a path of this system. Pure.
-
-
 System: TypeAlias = Literal["posix", "windows", "wsl"]
 
 _DRIVE = r"(?s)([A-Za-z]):[\\/]+(.*)"
 _DRIVE_AS_FOLDER = r"(?s)/(?:mnt/|cygdrive/)?([A-Za-z])(?:/(.*))?"
 
 
-def expanded(reference: str, *, home: str, system: System = "posix") -> str:
-    """``~``, ``file://`` and the drive letters of the other half of a Windows machine, resolved.
+def expand_reference(reference: str, *, home: str, system: System = "posix") -> str:
+    """Expand ``~``, ``file://`` URLs, and drive letters between Windows and WSL.
 
-    What is none of these comes back as it is; relative paths stay relative.
+    Other references are returned unchanged; relative paths stay relative.
     """
     if reference.startswith("file://"):
         reference = _from_url(reference, system)
@@ -46,13 +41,13 @@ def expanded(reference: str, *, home: str, system: System = "posix") -> str:
     return reference
 
 
-def without_mention(reference: str) -> str:
-    """The file that ``@file`` names, as people mention files in a message."""
+def strip_mention(reference: str) -> str:
+    """Return ``file`` for ``@file``, the form in which users mention files in a message."""
     return reference[1:] if len(reference) > 1 and reference[0] == "@" else reference
 
 
 def _from_url(url: str, system: System) -> str:
-    from urllib.parse import unquote, urlsplit  # hardly ever needed, and slow to import
+    from urllib.parse import unquote, urlsplit  # lazy: seldom needed, slow to import
 
     try:
         parts = urlsplit(url)
@@ -65,9 +60,6 @@ def _from_url(url: str, system: System) -> str:
     return path[1:] if with_drive and system != "posix" else path
 
 
-# Names that look like the wanted one: what a person reads as the same may be other bytes.
-
-
 QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
 DASHES = dict.fromkeys("‐‑‒–—―−", "-")
 SPACES = dict.fromkeys("\u00a0\u1680\u202f\u205f\u3000\t", " ") | {
@@ -77,19 +69,19 @@ LOOKALIKES = str.maketrans(QUOTES | DASHES | SPACES)
 """Characters that keyboards and models write in place of each other."""
 
 
-def look(name: str) -> str:
-    """What ``name`` looks like: equal for names that differ in Unicode form, quotes or spaces.
+def visual_form(name: str) -> str:
+    """Return a form that is equal for names that differ only in Unicode form, quotes or spaces.
 
-    macOS writes names decomposed, and puts a narrow space between the time and AM or PM of a
-    screenshot and a curly quote into its French name; nobody types any of these.
+    macOS decomposes names, and puts a narrow space before AM or PM in the name of a screenshot
+    and a curly quote into its French name. Users and models do not type these characters.
     """
-    import unicodedata  # seldom needed, because most names are found as they are
+    import unicodedata  # lazy: most names exist exactly as given
 
     return re.sub(" +", " ", unicodedata.normalize("NFC", name).translate(LOOKALIKES))
 
 
-def existing(path: Path) -> Path:
-    """``path``, or the only one that looks the same and exists."""
+def find_existing(path: Path) -> Path:
+    """Return ``path``, or the only existing path that looks the same."""
     if os.path.lexists(path):
         return path
     found = Path(path.anchor)
@@ -105,9 +97,9 @@ def existing(path: Path) -> Path:
 
 
 def _alike(folder: Path, name: str) -> str | None:
-    wanted = look(name)
+    form = visual_form(name)
     try:
-        alike = [each.name for each in folder.iterdir() if look(each.name) == wanted]
+        alike = [each.name for each in folder.iterdir() if visual_form(each.name) == form]
     except OSError:
         return None
     return alike[0] if len(alike) == 1 else None
@@ -129,16 +121,16 @@ CODES: dict[int | None, FileErrorCode] = {
     errno.ENAMETOOLONG: "invalid_path",
     errno.ELOOP: "invalid_path",
 }
-NOT_BESIDE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
-"""Why a file that may be written cannot be replaced: its folder is closed, it is a mount point."""
+NOT_REPLACEABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
+"""Errors after which a file is written in place: a read-only folder, a mount point."""
 
 EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
 class LocalFiles:
-    """Files below the session's folder, or anywhere; ``pi.agent.env.FileSystem``.
+    """``pi.agent.env.FileSystem`` for this machine.
 
-    ``cwd`` is asked every time: a session may move. Work on the disk happens in threads.
+    ``cwd`` is called every time, because a session may move. Disk access happens in threads.
     """
 
     def __init__(
@@ -151,44 +143,45 @@ class LocalFiles:
     ) -> None:
         self._cwd = cwd
         self._layers = layers
-        """What stands around every write, as it is now."""
+        """Returns the current hooks around writes."""
         self._home = home
         self._system = system
 
     @property
     def cwd(self) -> str:
-        """The folder that relative paths start from."""
+        """The folder that relative paths are resolved against."""
         return str(self._cwd())
 
     def resolve(self, reference: str) -> Path:
-        """The absolute path that somebody means; links are not followed.
+        """Return the absolute path for a reference; links are not followed.
 
-        ``@`` before a name is taken away unless only a file with it exists, ``~`` and ``file://``
-        are known, and a name that does not exist may stand for the one that looks like it.
+        A leading ``@`` is removed unless only a file with it exists. ``~`` and ``file://`` are
+        expanded. A name that does not exist resolves to one that looks the same, if there is one.
         """
-        plain = self._absolute(without_mention(reference))
-        found = existing(plain)
+        plain = self._absolute(strip_mention(reference))
+        found = find_existing(plain)
         if reference.startswith("@") and not os.path.lexists(found):
             literal = self._absolute(reference)
             return literal if os.path.lexists(literal) else found
         return found
 
     def real(self, reference: str) -> str:
-        """The file itself, whatever it is called: the same for every name of it."""
+        """Return the path with all links followed: equal for every name of a file."""
         return os.path.realpath(self.resolve(reference))
 
     async def read_file(self, path: str, *, most: int | None = None) -> bytes:
-        """All that a file holds; pipes and devices are refused, because they may never end.
+        """Return the content of a file.
 
-        So is what has more than ``most`` bytes.
+        Raises ``FileFailed`` for pipes and devices, which may never end, and for files of more
+        than ``most`` bytes.
         """
         return await _on_disk(path, "read", lambda: read_whole(self.resolve(path), most=most))
 
     async def write_file(self, path: str, data: bytes) -> None:
-        """Give a file new content in one step, and the folders above it if they are missing.
+        """Replace the content of a file atomically; creates missing folders.
 
-        An existing file keeps its mode and owner; a failure leaves it as it was. Once begun this
-        is finished, although the caller is cancelled meanwhile.
+        An existing file keeps its mode and owner, and is unchanged after a failure. A write that
+        has begun is finished even if the caller is cancelled.
         """
         if layers := self._layers():
             await self._write_through(layers, path, data)
@@ -196,33 +189,33 @@ class LocalFiles:
             await self._write(path, data)
 
     async def stat(self, path: str) -> FileInfo:
-        """What a file or folder is."""
+        """Return type, size and time of a file or folder."""
         return await _on_disk(path, "look at", lambda: _info(self.resolve(path)))
 
     async def list_dir(self, path: str) -> Sequence[FileInfo]:
-        """What is in a folder, sorted by name."""
+        """Return the entries of a folder, sorted by name."""
         return await _on_disk(path, "list", lambda: _listed(self.resolve(path)))
 
     async def exists(self, path: str) -> bool:
-        """Whether there is something, if only a link to nothing."""
+        """Whether the path exists; a broken link counts."""
         return await _on_disk(path, "look at", lambda: os.path.lexists(self.resolve(path)))
 
     async def mkdir(self, path: str) -> None:
-        """Make a folder and those above it; one that is there already is fine."""
+        """Create a folder and its parents, if missing."""
         await _on_disk(path, "make", lambda: self.resolve(path).mkdir(parents=True, exist_ok=True))
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, a link (not what it leads to) or a folder."""
+        """Remove a file, a link (not its target) or a folder."""
         await _on_disk(path, "remove", lambda: _remove(self.resolve(path), recursive=recursive))
 
     async def real_path(self, path: str) -> str:
-        """The absolute path with every link followed; the file itself may be missing."""
+        """Return the absolute path with all links followed; the file may be missing."""
         return await _on_disk(path, "follow", lambda: self.real(path))
 
     def link_note(self, reference: str) -> str:
-        """Names the real file behind a link that leads out of the session's folder, else empty.
+        """Return a note about a link that leads out of the working directory, else an empty text.
 
-        A path that itself points outside needs no note.
+        A path that is itself outside needs no note.
         """
         folder, real = self._cwd(), Path(self.real(reference))
         if not self.resolve(reference).is_relative_to(folder):
@@ -233,7 +226,7 @@ class LocalFiles:
 
     async def _write(self, path: str, data: bytes) -> None:
         work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
-        await finish_although_cancelled(work)
+        await finish_despite_cancel(work)
 
     async def _write_through(self, layers: Sequence[FileLayer], path: str, data: bytes) -> None:
         async def write(change: FileChange) -> FileWritten:
@@ -245,14 +238,14 @@ class LocalFiles:
         await write_through(layers, FileChange(path=target, before=before, after=data), write)
 
     def _absolute(self, reference: str) -> Path:
-        path = expanded(reference, home=self._home, system=self._system)
+        path = expand_reference(reference, home=self._home, system=self._system)
         return Path(os.path.normpath(self._cwd() / path))
 
 
 def read_whole(path: Path, *, most: int | None = None) -> bytes:
-    """All that a file holds. Blocks; ``OSError`` also for what may not end or is too large."""
+    """Return the content of a file. Blocks. Raises ``OSError``, also for pipes and large files."""
     if most is not None:
-        return read_regular(path, most=most)
+        return read_regular(path, max_bytes=most)
     with open_regular(path) as file:
         return file.read()
 
@@ -268,15 +261,15 @@ def _coded(path: str, doing: str) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, FileProblem) as problem:
-        cause = cause_of(problem) if isinstance(problem, FileProblem) else problem
+    except (OSError, FileAccessError) as error:
+        cause = find_os_error(error) if isinstance(error, FileAccessError) else error
         code = CODES.get(cause.errno if cause else None, "unknown")
-        message = f"Cannot {doing} {path}: {cause.strerror or cause}." if cause else str(problem)
-        raise FileFailed(FileError(code=code, message=message, path=path)) from problem
-    except ValueError as problem:  # a zero byte
+        message = f"Cannot {doing} {path}: {cause.strerror or cause}." if cause else str(error)
+        raise FileFailed(FileError(code=code, message=message, path=path)) from error
+    except ValueError as error:  # a zero byte
         message = f"Cannot {doing} {path!r}: no file can have this name."
-        error = FileError(code="invalid_path", message=message, path=path)
-        raise FileFailed(error) from problem
+        failure = FileError(code="invalid_path", message=message, path=path)
+        raise FileFailed(failure) from error
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -284,16 +277,16 @@ def _write(path: Path, data: bytes) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not os.access(path, os.W_OK, effective_ids=EFFECTIVE_IDS):
-        # Replacing it would work all the same, but somebody protects this file.
+        # Replacing would succeed, but the file is write-protected on purpose.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if path.is_file() and path.stat().st_nlink > 1:
-        write_in_place(path, data)  # replacing it would separate it from its other names
+        write_in_place(path, data)  # replacing would break its hard links
         return
     try:
         replace_file(path, data, mode=None)  # the user's own file
-    except FileProblem as problem:
-        cause = cause_of(problem)
-        if cause is None or cause.errno not in NOT_BESIDE or not path.is_file():
+    except FileAccessError as error:
+        cause = find_os_error(error)
+        if cause is None or cause.errno not in NOT_REPLACEABLE or not path.is_file():
             raise
         write_in_place(path, data)
 
@@ -308,7 +301,7 @@ def _info(path: Path) -> FileInfo:
     try:
         found = path.stat()
     except OSError:
-        found = path.lstat()  # a link to nothing
+        found = path.lstat()  # a broken link
     is_file, is_folder = stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode)
     return FileInfo(
         name=path.name,
@@ -323,7 +316,7 @@ def _remove(path: Path, *, recursive: bool) -> None:
     if not path.is_dir() or path.is_symlink():
         path.unlink()
     elif recursive:
-        import shutil  # with every archive format that it knows, it takes 5 ms to import
+        import shutil  # lazy: takes 5 ms to import
 
         shutil.rmtree(path)
     else:

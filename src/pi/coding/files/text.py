@@ -1,4 +1,4 @@
-"""The text of a file and the form it is kept in: encoding, byte order mark, line ends. Pure."""
+"""Text files: encoding, byte order mark, line ends, and windows of lines in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pi.base.errors import PiError
 from pi.base.files import open_regular
 from pi.base.records import Record
 
-LOOKED_AT = 4096
-"""Bytes at the beginning of a file that say how it is written."""
+SAMPLE_BYTES = 4096
+"""Bytes at the beginning of a file that determine its encoding."""
 
 _MARKS: tuple[tuple[bytes, Literal["utf-8", "utf-16-le", "utf-16-be"]], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -23,28 +23,28 @@ _MARKS: tuple[tuple[bytes, Literal["utf-8", "utf-16-le", "utf-16-be"]], ...] = (
 
 
 class NotText(PiError):
-    """A file whose bytes are not text: writing it back would damage it."""
+    """The bytes of a file are not text: writing it back would damage it."""
 
 
 class TextForm(Record):
-    """How a text is written as bytes."""
+    """Encoding and line ends of a text file."""
 
     encoding: Literal["utf-8", "utf-16-le", "utf-16-be"] = "utf-8"
     mark: bytes = b""
     """The byte order mark at the beginning."""
     line_end: Literal["\n", "\r\n"] = "\n"
-    """The one that most lines end with."""
+    """The line end of most lines."""
 
     def encode(self, text: str) -> bytes:
-        """``text`` as bytes of this form; line ends stay as they are in it."""
+        """Encode ``text``; its line ends are kept."""
         return self.mark + text.encode(self.encoding)
 
 
 def form_of(data: bytes) -> TextForm:
-    """The form that the first bytes of a file, and its line ends, speak for."""
+    """Detect the form from the first bytes and the line ends."""
     mark, encoding = next((row for row in _MARKS if data.startswith(row[0])), (b"", _MARKS[0][1]))
-    if encoding != "utf-8" and 0 not in data[:LOOKED_AT]:
-        mark, encoding = b"", "utf-8"  # every text of two bytes a letter has a space or a line end
+    if encoding != "utf-8" and 0 not in data[:SAMPLE_BYTES]:
+        mark, encoding = b"", "utf-8"  # UTF-16 text has a zero byte in every space and line end
     carriage = "\r\n".encode(encoding)
     returns = data.count(carriage)
     lines = data.count("\n".encode(encoding))
@@ -53,55 +53,52 @@ def form_of(data: bytes) -> TextForm:
     )
 
 
-def shown_text(data: bytes) -> str:
-    """The text without its mark, with U+FFFD for what is none."""
+def display_text(data: bytes) -> str:
+    """Return the text without its mark; invalid bytes become U+FFFD."""
     form = form_of(data)
     return data[len(form.mark) :].decode(form.encoding, "replace")
 
 
 def decode(data: bytes) -> tuple[str, TextForm]:
-    """The text without its mark, and its form; ``NotText`` if that would lose anything."""
+    """Return the text without its mark, and its form. Raises ``NotText`` for invalid bytes."""
     form = form_of(data)
     try:
         return data[len(form.mark) :].decode(form.encoding), form
-    except UnicodeDecodeError as problem:
+    except UnicodeDecodeError as error:
         raise NotText(
-            f"It is not valid {form.encoding.upper()}: byte 0x{data[problem.start]:02x} "
-            f"at offset {problem.start + len(form.mark)}."
-        ) from problem
+            f"It is not valid {form.encoding.upper()}: byte 0x{data[error.start]:02x} "
+            f"at offset {error.start + len(form.mark)}."
+        ) from error
 
 
-# A window of lines of a file of any size, in bounded memory.
-
-
-CHUNK = 1024 * 1024
-MOST_SCANNED = 1024 * 1024 * 1024
-"""Bytes after which lines are no longer counted."""
+CHUNK_BYTES = 1024 * 1024
+MAX_SCANNED_BYTES = 1024 * 1024 * 1024
+"""Size after which lines are no longer counted."""
 
 
 class Window(Record):
-    """Lines of a file; lines are what line feeds part, so the last one may be empty."""
+    """Lines of a file, separated by line feeds; the last one may be empty."""
 
     data: bytes
-    """The beginning of the lines as UTF-8, with U+FFFD for what is no text."""
+    """The beginning of the lines as UTF-8, with U+FFFD for invalid bytes."""
     size: int
-    """Bytes of all the lines of the window, of which ``data`` may hold only the first."""
+    """Bytes of all lines of the window; ``data`` may hold only the first of them."""
     lines: int
-    """Of the window; an empty piece after a last line feed is none."""
+    """Lines of the window; an empty piece after the last line feed does not count."""
     first_line_size: int
     total: int
     """Lines of the file."""
     exact: bool = True
-    """False if the file is so large that ``total`` says only how many it has at least."""
+    """False if the file is so large that ``total`` is a lower bound."""
 
 
 def read_window(
     path: Path, *, skip: int, limit: int | None, keep: int, stop: threading.Event
 ) -> Window:
-    """``limit`` lines after the first ``skip``, of which ``keep`` bytes are kept.
+    """Return ``limit`` lines after the first ``skip``, with the first ``keep`` bytes of them.
 
-    Blocks; setting ``stop`` ends it soon with what it has. What is not a regular file is refused,
-    because a pipe or a device may never end.
+    Blocks; setting ``stop`` ends it with a partial result. Raises ``OSError`` if it is not a
+    regular file: a pipe or a device may never end.
     """
     with open_regular(path) as file:
         scan = _Scan(skip, limit, keep)
@@ -109,37 +106,37 @@ def read_window(
         for chunk in _utf8_chunks(file):
             scan.take(chunk)
             scanned += len(chunk)
-            if stop.is_set() or scanned > MOST_SCANNED:
+            if stop.is_set() or scanned > MAX_SCANNED_BYTES:
                 break
         else:
             return scan.window(exact=True)
     return scan.window(exact=False)
 
 
-def read_lines(path: Path, wanted: Sequence[range], *, longest: int) -> dict[int, bytes]:
-    """The lines with these numbers, the first line being 1, as far as there are such.
+def read_lines(path: Path, ranges: Sequence[range], *, longest: int) -> dict[int, bytes]:
+    """Return the existing lines with these numbers, counted from 1.
 
-    The ranges ascend and do not overlap. Lines are UTF-8 without line feeds, and cut after
+    The ranges ascend and do not overlap. Lines are UTF-8 without line feeds, truncated to
     ``longest`` bytes. Blocks.
     """
     found: dict[int, bytes] = {}
     with open_regular(path) as file:
         first, begun = 1, b""
         for chunk in _without_mark(_utf8_chunks(file)):
-            lines = chunk.split(b"\n")  # at once: a loop over short lines would take for ever
+            lines = chunk.split(b"\n")  # not line by line: that is slow for short lines
             lines[0] = begun + lines[0][: longest - len(begun)]
             last = first + len(lines) - 1
-            for numbers in wanted:
+            for numbers in ranges:
                 for number in range(max(numbers.start, first), min(numbers.stop, last)):
                     found[number] = lines[number - first][:longest]
             first, begun = last, lines[-1][:longest]
-    if any(first in numbers for numbers in wanted):
+    if any(first in numbers for numbers in ranges):
         found[first] = begun
     return found
 
 
 def bounded_lines(path: Path, *, longest: int) -> Iterator[bytes]:
-    """All lines as UTF-8, without line feeds; of a line longer than ``longest`` its beginning."""
+    """Yield all lines as UTF-8 without line feeds, truncated to ``longest`` bytes."""
     with open_regular(path) as file:
         begun = b""
         for chunk in _without_mark(_utf8_chunks(file)):
@@ -158,22 +155,22 @@ def _without_mark(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _utf8_chunks(file: BinaryIO) -> Iterator[bytes]:
-    chunk = file.read(CHUNK)
-    encoding = form_of(chunk[:LOOKED_AT]).encoding
+    chunk = file.read(CHUNK_BYTES)
+    encoding = form_of(chunk[:SAMPLE_BYTES]).encoding
     if encoding == "utf-8":
         while chunk:
             yield chunk
-            chunk = file.read(CHUNK)
+            chunk = file.read(CHUNK_BYTES)
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     while chunk:
         yield decoder.decode(chunk).encode("utf-8", "replace")
-        chunk = file.read(CHUNK)
+        chunk = file.read(CHUNK_BYTES)
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 class _Scan:
-    """Where the window begins and ends, found chunk by chunk."""
+    """Finds the beginning and end of a window, chunk by chunk."""
 
     def __init__(self, skip: int, limit: int | None, keep: int) -> None:
         self._to_skip = skip

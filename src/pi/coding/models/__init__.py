@@ -1,4 +1,4 @@
-"""Which model: patterns as people type them, scopes to cycle through, and the choice at start.
+"""Model choice: patterns as typed by users, scopes to cycle through, the model at start.
 
-Must not know how models are reached.
+Must not know how models are called.
 """

@@ -1,4 +1,4 @@
-"""The model that a session starts with."""
+"""Chooses the model that a session starts with."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.models.registry import Choice, ModelRegistry, full_name
+from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name
 
 NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
-"""Providers that need no key; nobody is given one of them without asking."""
+"""Providers without API key that are never selected automatically."""
 
 
 class UnknownModel(PiError):
     """No such model or provider."""
 
 
-class Wishes(Record):
-    """What was said about the model, by whom."""
+class ModelPreferences(Record):
+    """The model preferences by source."""
 
     model: Model | None = None
-    """Given as such, by a program that embeds pi."""
+    """Given by a program that embeds pi."""
     pattern: str | None = None
     """``--model``."""
     provider: str | None = None
@@ -45,16 +45,16 @@ class Wishes(Record):
 
     @property
     def providers(self) -> frozenset[str]:
-        """Whose models count, where none is named outright: only these are worth waiting for."""
+        """The providers to wait for when no model is named directly."""
         if self.model is not None or self.pattern is not None:
             return frozenset()
         return self.named | ({self.session[0]} if self.session else frozenset())
 
     @property
     def named(self) -> frozenset[str]:
-        """The providers that the user names, on the command line or in the settings.
+        """The providers that the user names on the command line or in the settings.
 
-        A session only remembers its provider: that is no choice, as its file can come from anyone.
+        The provider of a resumed session does not count: its file can come from anyone.
         """
         if self.model is not None:
             return frozenset({self.model.provider})
@@ -64,103 +64,108 @@ class Wishes(Record):
         return frozenset(name for name in (self.provider, default, *prefixes) if name)
 
 
-class Start(Record):
-    """What a session starts with."""
+class StartingModel(Record):
+    """The model, thinking level and note for a session."""
 
     model: Model | None
     thinking: ThinkingLevel
-    scope: tuple[Choice, ...] = ()
+    scope: tuple[ResolvedModel, ...] = ()
     note: str = ""
-    """What the person should know, e.g. that the session's model is gone."""
+    """A note for the user, e.g. that the session's model no longer exists."""
 
 
-async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
-    """As ``starting_model``; for names that nobody knows, servers on this machine are asked."""
-    if any(map(registry.is_undiscovered, wishes.providers | wishes.named)):
+async def find_starting_model(
+    preferences: ModelPreferences, registry: ModelRegistry
+) -> StartingModel:
+    """Like ``starting_model``; queries local servers for unknown names."""
+    if any(map(registry.is_undiscovered, preferences.providers | preferences.named)):
         await registry.discover_local()
-        await _choose_named(wishes, registry)
+        await _choose_named(preferences, registry)
     try:
-        return starting_model(wishes, registry)
+        return starting_model(preferences, registry)
     except UnknownModel:
         if not await registry.discover_local() and not registry.unlisted:
             raise
-        await _choose_named(wishes, registry)
-        return starting_model(wishes, registry)
+        await _choose_named(preferences, registry)
+        return starting_model(preferences, registry)
 
 
-async def _choose_named(wishes: Wishes, registry: ModelRegistry) -> None:
-    """Choose the servers of this machine that the user names, if they never were before."""
+async def _choose_named(preferences: ModelPreferences, registry: ModelRegistry) -> None:
+    """Choose the local servers that the user names, if they were never chosen before."""
     for standing in registry.not_chosen():
-        if standing.provider in wishes.named and standing.state == "new":
-            choice = registry.resolve(wishes.pattern or wishes.default[1] or "", standing.provider)
+        if standing.provider in preferences.named and standing.state == "new":
+            choice = registry.resolve(
+                preferences.pattern or preferences.default[1] or "", standing.provider
+            )
             model = choice.model if choice else registry.default_of(standing.provider)
             assert model is not None, "it was found by its models"
             await registry.choose_server(model)
 
 
-def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
-    """Command line, scope, session, settings, whoever has credentials: the first one counts.
+def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> StartingModel:
+    """Return the first of: command line, scope, session, settings, any provider with credentials.
 
-    ``UnknownModel`` for what the command line names and nobody has.
+    Raises ``UnknownModel`` for an unknown name on the command line.
     """
-    scope = registry.scope(wishes.scope)
-    chosen = _explicit(wishes, registry)
+    scope = registry.scope(preferences.scope)
+    chosen = _explicit(preferences, registry)
     note = ""
-    if chosen is None and wishes.session is not None:
-        chosen, note = _restored(wishes.session, registry)
-        if chosen is not None and wishes.session_thinking is not None:
-            chosen = Choice(model=chosen.model, thinking=wishes.session_thinking)
+    if chosen is None and preferences.session is not None:
+        chosen, note = _restored(preferences.session, registry)
+        if chosen is not None and preferences.session_thinking is not None:
+            chosen = ResolvedModel(model=chosen.model, thinking=preferences.session_thinking)
     if chosen is None and scope:
         chosen = scope[0]
     if chosen is None:
-        chosen = next(_by_default(wishes, registry), None)
-        if (refused := _refused(wishes.default[0], registry)) and refused not in note:
+        chosen = next(_by_default(preferences, registry), None)
+        if (refused := _refused(preferences.default[0], registry)) and refused not in note:
             note = f"{note} {refused}".lstrip()
-    if wishes.scope and not scope:
-        unfit = f"No model that can be asked fits {', '.join(wishes.scope)}."
+    if preferences.scope and not scope:
+        unfit = f"No available model matches {', '.join(preferences.scope)}."
         note = f"{note} {unfit}".lstrip()
     if chosen is None:
-        thinking = wishes.thinking or wishes.default_thinking
-        return Start(model=None, thinking=thinking, scope=scope, note=note)
+        thinking = preferences.thinking or preferences.default_thinking
+        return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
-    wanted = wishes.thinking or chosen.thinking or _usual(wishes, chosen.model)
-    thinking = clamp_level(chosen.model, wanted)
-    return Start(model=chosen.model, thinking=thinking, scope=scope, note=note)
+    level = preferences.thinking or chosen.thinking or _usual(preferences, chosen.model)
+    thinking = clamp_level(chosen.model, level)
+    return StartingModel(model=chosen.model, thinking=thinking, scope=scope, note=note)
 
 
-def _usual(wishes: Wishes, model: Model) -> ThinkingLevel:
-    return wishes.model_thinking.get(full_name(model), wishes.default_thinking)
+def _usual(preferences: ModelPreferences, model: Model) -> ThinkingLevel:
+    return preferences.model_thinking.get(full_name(model), preferences.default_thinking)
 
 
-def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
-    if wishes.model is not None:
-        return Choice(model=wishes.model)
+def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> ResolvedModel | None:
+    if preferences.model is not None:
+        return ResolvedModel(model=preferences.model)
     known = [row.id for row in registry.models.get_providers()]
-    if wishes.provider is not None and wishes.provider not in known:
+    if preferences.provider is not None and preferences.provider not in known:
         raise UnknownModel(
-            f'Unknown provider "{wishes.provider}".'
+            f'Unknown provider "{preferences.provider}".'
             " Use --list-models to see available providers/models.",
-            hint=_meant(wishes.provider, known),
+            hint=_meant(preferences.provider, known),
         )
-    if wishes.pattern is not None:
-        choice = registry.resolve(wishes.pattern, wishes.provider)
+    if preferences.pattern is not None:
+        choice = registry.resolve(preferences.pattern, preferences.provider)
         if choice is None:
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
-                f'Model "{wishes.pattern}" not found. Use --list-models to see available models.',
-                hint=_locked(wishes, registry)
-                or _found_here(wishes.pattern, registry)
-                or _meant(wishes.pattern, _ways_to_say(names)),
+                f'Model "{preferences.pattern}" not found.'
+                " Use --list-models to see available models.",
+                hint=_locked(preferences, registry)
+                or _found_here(preferences.pattern, registry)
+                or _meant(preferences.pattern, _ways_to_say(names)),
             )
         return _permitted(choice, registry)
-    if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
-        return _permitted(Choice(model=model), registry)
+    if preferences.provider is not None and (model := registry.default_of(preferences.provider)):
+        return _permitted(ResolvedModel(model=model), registry)
     return None
 
 
-def _permitted(choice: Choice, registry: ModelRegistry) -> Choice:
-    """``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
+def _permitted(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
+    """Return ``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
     standing = registry.standing(choice.model.provider)
     if standing is not None and standing.state == "other owner":
         raise ServerNotChosen(standing.refusal)
@@ -168,15 +173,15 @@ def _permitted(choice: Choice, registry: ModelRegistry) -> Choice:
 
 
 def _refused(provider: str | None, registry: ModelRegistry) -> str:
-    """Why the server of a provider may not answer; empty where it may."""
+    """Return why the server of a provider is not allowed; empty if it is."""
     standing = registry.standing(provider) if provider else None
     if standing is None or standing.state == "chosen" or not registry.models.get_models(provider):
         return ""
     return standing.refusal
 
 
-def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | None, str]:
-    """The model of a resumed session, or why it cannot be used."""
+def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
+    """Return the model of a resumed session, or why it cannot be used."""
     model = registry.find(*name)
     if model is not None and (refused := _refused(model.provider, registry)):
         return None, refused
@@ -184,16 +189,16 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | 
         return None, f"The session's model {'/'.join(name)} is not known any more."
     if not registry.has_auth(model.provider):
         return None, f"There are no credentials for the session's model {'/'.join(name)}."
-    return Choice(model=model), ""
+    return ResolvedModel(model=model), ""
 
 
-def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
-    """The saved default if it can be used, then the first provider that has credentials."""
-    provider, model_id = wishes.default
+def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Iterator[ResolvedModel]:
+    """Yield the saved default if it is usable, then the first provider with credentials."""
+    provider, model_id = preferences.default
     if provider and registry.is_usable(provider):
         saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
         if saved is not None:
-            yield Choice(model=saved)
+            yield ResolvedModel(model=saved)
     elif (
         model_id
         and (named := registry.resolve(model_id))
@@ -204,22 +209,22 @@ def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
         if row.id not in NOT_BY_ITSELF and registry.is_usable(row.id):
             model = registry.default_of(row.id)
             if model is not None:
-                yield Choice(model=model)
+                yield ResolvedModel(model=model)
 
 
-def _locked(wishes: Wishes, registry: ModelRegistry) -> str:
-    """What to do about a gateway that tells its models only to those who have credentials."""
-    owner = wishes.provider or (wishes.pattern or "").partition("/")[0]
+def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:
+    """Return the hint for a gateway that lists its models only with credentials."""
+    owner = preferences.provider or (preferences.pattern or "").partition("/")[0]
     if (problem := registry.unlisted.get(owner)) is not None:
         return f"{problem.message} {problem.hint}"
     rows = [row for row in registry.models.get_providers() if row.id == owner and row.lists_models]
     if not rows or registry.has_auth(owner):
         return ""
-    return f"{rows[0].name} tells its models once there are credentials: `pi auth login {owner}`."
+    return f"{rows[0].name} lists its models after login: `pi auth login {owner}`."
 
 
 def _found_here(pattern: str, registry: ModelRegistry) -> str:
-    """How to name a model of a server that was found on this machine and never chosen."""
+    """Return how to name a model of a local server that was found but never chosen."""
     for standing in registry.not_chosen():
         if any(model.id == pattern for model in registry.models.get_models(standing.provider)):
             who = f"{standing.provider} on {standing.address}, owner: {standing.owner}"

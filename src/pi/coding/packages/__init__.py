@@ -1,5 +1,4 @@
-"""Packages: skills, prompt templates, themes and extensions that others have made.
+"""Packages: skills, prompt templates, themes and extensions from npm, git, PyPI or a folder.
 
-Where they come from, where they lie, what of them is used. Reads what a package declares and never
-runs it; must not know what an extension does.
+Finds, installs and removes packages. Their code is never run here.
 """

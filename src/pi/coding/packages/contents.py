@@ -1,4 +1,4 @@
-"""What a package offers: found by what it declares or by its folders, without running anything."""
+"""Reads what a package offers from its manifest or its folders. No code of it is run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
 from pi.coding.packages.entries import KINDS, Kind, matches, plain_path
 from pi.coding.packages.source import (
-    LONGEST_NAME,
-    LONGEST_PATH,
+    MAX_NAME_BYTES,
+    MAX_PATH_BYTES,
     InstallFailed,
     is_too_long,
     normal_name,
@@ -27,29 +27,27 @@ from pi.coding.packages.source import (
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
-from pi.coding.resources.sources import Warn, below, entries_of, is_file, theme_files
-
-# Paths that stay where they belong.
+from pi.coding.resources.sources import Warn, entries_of, is_file, theme_files, walk_below
 
 
-def inside(root: Path, path: Path) -> bool:
+def is_inside(root: Path, path: Path) -> bool:
     """Whether ``path``, with every link followed, is ``root`` or below it."""
     real = Path(os.path.realpath(path))
     return real.is_relative_to(os.path.realpath(root))
 
 
-def leads_out(entry: str) -> bool:
-    """Whether a path or pattern of a package starts elsewhere or goes up."""
-    path = PureWindowsPath(entry)  # knows both kinds of slashes
+def leads_outside(entry: str) -> bool:
+    """Whether a path or pattern of a package is absolute or contains ``..``."""
+    path = PureWindowsPath(entry)  # splits at both kinds of slashes
     return bool(path.anchor) or PurePosixPath(entry).is_absolute() or ".." in path.parts
 
 
-def unusable(entry: str) -> str:
-    """Why a path or pattern of a package cannot be used; empty if it can.
+def unusable_reason(entry: str) -> str:
+    """Return why a path or pattern of a package cannot be used; empty if it can.
 
-    Looking for such a path would raise in some systems, and keep pi from starting.
+    Accessing such a path raises on some systems, which would prevent a start.
     """
-    if leads_out(entry):
+    if leads_outside(entry):
         return "leads out of the package"
     if any(ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in entry):
         return "holds a control character"
@@ -58,39 +56,36 @@ def unusable(entry: str) -> str:
     return ""
 
 
-def must_be_inside(root: Path, target: Path) -> None:
-    """Refuse to install or remove where links lead out of ``root``."""
-    if not inside(root, target.parent):
+def require_inside(root: Path, target: Path) -> None:
+    """Raise ``InstallFailed`` if links on the way to ``target`` lead out of ``root``."""
+    if not is_inside(root, target.parent):
         raise InstallFailed(
-            f"{target} is not below {root}: a link on the way leads elsewhere.",
+            f"{target} is not below {root}: a link on the way leads out of it.",
             hint="Remove that link and try again.",
         )
 
 
-# What a package declares, in package.json, pyproject.toml or pi.toml. Read, never run.
-
-
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
-"""Paths and patterns by kind, ``!`` before those that are left out."""
+"""Paths and patterns by kind; ``!`` excludes."""
 
-MOST_KEY_PARTS = 64
-"""Of a dotted key such as ``tool.pi.extensions``."""
+MAX_KEY_PARTS = 64
+"""Parts of a dotted key such as ``tool.pi.extensions``."""
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}}"
+_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
 
 _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
-"""Files, and where in them the declaration stands."""
+"""Manifest files, and the key of the declaration in them."""
 
 
-def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
-    """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
+def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
+    """Return the declarations of ``folder``; ``None`` if there are none, or broken ones.
 
-    Our own files have the last word on each kind: package.json may be there for the original
-    alone. A table that says something else of an extension, and nothing of resources, is none.
+    pyproject.toml and pi.toml override package.json for each kind, because package.json may be
+    written for the original pi. A table without any resource kind does not count.
     """
     declared: dict[Kind, tuple[str, ...]] | None = None
     for name, keys in _FILES.items():
-        if not inside(folder, folder / name):
+        if not is_inside(folder, folder / name):
             warn(f"{folder / name} is a link that leads out of its package and is not used")
             continue
         said: object = _read(folder / name, warn)
@@ -108,46 +103,46 @@ def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
 
 
 def read_object(path: Path) -> Json:
-    """The object in a JSON file; empty where there is none. ``PiError`` if it is broken."""
+    """Return the object in a JSON file; empty if it is missing. Raises ``PiError`` if broken."""
     data = read_if_exists(path)
     if data is None:
         return {}
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
-    except UNREADABLE as problem:
-        raise PiError(f"{path} cannot be read: {problem}") from problem
+    except UNREADABLE as error:
+        raise PiError(f"{path} cannot be read: {error}") from error
 
 
 def _read(path: Path, warn: Warn) -> Json | None:
     try:
         return read_object(path) if path.suffix == ".json" else read_toml(path)
-    except PiError as problem:
-        warn(f"{problem.message}; the folders of its package are used")
+    except PiError as error:
+        warn(f"{error.message}; the folders of its package are used")
         return None
 
 
 def read_toml(path: Path) -> Json | None:
-    """The table in a TOML file, if there is one. ``PiError`` if it is broken."""
+    """Return the table in a TOML file; ``None`` if it is missing. Raises ``PiError`` if broken."""
     data = read_if_exists(path)
     if data is None:
         return None
     try:
         return parse_toml(data.decode("utf-8"))
-    except ValueError as problem:  # also of a text that is not UTF-8
-        raise PiError(f"{path} cannot be read: {problem}") from problem
+    except ValueError as error:  # includes invalid UTF-8
+        raise PiError(f"{path} cannot be read: {error}") from error
 
 
 def parse_toml(text: str) -> Json:
-    """The table in a text; ``ValueError`` if it is no TOML, or deeper than any manifest."""
-    import tomllib  # 6 ms, which only Python projects are worth
+    """Parse TOML. Raises ``ValueError`` if it is invalid or nested too deeply."""
+    import tomllib  # lazy: takes 6 ms, needed only for Python projects
 
     # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
     if re.search(_LONG_KEY, text):
-        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
+        raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts")
     try:
         return tomllib.loads(text)
-    except RecursionError as problem:
-        raise ValueError("values are nested too deeply") from problem
+    except RecursionError as error:
+        raise ValueError("values are nested too deeply") from error
 
 
 def _is_list_of_texts(value: object) -> bool:
@@ -155,15 +150,15 @@ def _is_list_of_texts(value: object) -> bool:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """The texts in a list; nothing for what is no list."""
+    """Return the strings in a list; empty if the value is not a list."""
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
-"""Paths below the package's root, with ``/``, by kind."""
+"""Paths relative to the package's root, with ``/``, by kind."""
 
-OURS, THEIRS = (".py",), (".ts", ".js")
-"""Extensions that run here, and those that only the original can run."""
+PYTHON_SUFFIXES, NODE_SUFFIXES = (".py",), (".ts", ".js")
+"""Suffixes of extensions that run here, and of those that only the original pi can run."""
 _INDEXES = ("__init__.py", "index.ts", "index.js")
 _PATTERN = frozenset("*?[{")
 _SHOWN = 80
@@ -171,20 +166,21 @@ _SHOWN = 80
 
 
 def contents_of(root: Path, warn: Warn) -> Offered:
-    """What the package in the folder ``root`` offers; a file is one extension."""
+    """Return what the package in ``root`` offers; a file is one extension."""
     if root.is_file():
         return {"extensions": (root.name,)}
     return offered_by(root, root, warn)
 
 
 def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
-    """What ``folder``, which has the manifest or the usual folders, offers of the package."""
-    declared = read_manifest(folder, warn)
+    """Return what ``folder``, which has the manifest or the usual folders, offers."""
+    declared = read_package_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         collect = partial(_collected, kind, warn=warn)
         if declared is None and kind == "extensions":
-            found = extension_files(folder / kind, warn)  # even with an __init__.py: it is several
+            # Not _collected: a folder with an __init__.py may hold several extensions.
+            found = extension_files(folder / kind, warn)
         elif declared is None:
             found = collect(folder / kind)
         else:
@@ -195,25 +191,22 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
 
 
 def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
-    """The extensions of a folder: files, and subfolders with an index or a manifest of their own.
+    """Yield the extensions of a folder: files, and subfolders with an index or a manifest.
 
-    Those of the original (``THEIRS``) are among them, so that they can be counted.
+    Includes those of the original pi (``NODE_SUFFIXES``), so that they can be counted.
     """
     for path in entries_of(folder):
         if path.name.startswith((".", "_")) or path.name in SKIPPED_FOLDERS:
             continue
         if path.is_file():
-            if path.suffix in OURS + THEIRS and not path.name.endswith(".d.ts"):
+            if path.suffix in PYTHON_SUFFIXES + NODE_SUFFIXES and not path.name.endswith(".d.ts"):
                 yield path
         elif path.is_dir():
             yield from _folder_extension(path, warn)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
-    manifest = read_manifest(folder, warn)
+    manifest = read_package_manifest(folder, warn)
     if manifest is not None and "extensions" in manifest:
         yield from _declared("extensions", folder, manifest["extensions"], _file_or_index, warn)
     else:
@@ -232,25 +225,25 @@ def _declared(
     collect: Callable[[Path], Iterable[Path]],
     warn: Warn,
 ) -> Iterator[Path]:
-    """What ``collect`` finds at the paths and patterns of a manifest."""
+    """Yield what ``collect`` finds at the paths and patterns of a manifest."""
     usable = []
     for entry in entries:
-        if why := unusable(entry.removeprefix("!")):
+        if why := unusable_reason(entry.removeprefix("!")):
             shown = one_line(entry)[:_SHOWN]
             warn(f'{folder}: "{shown}" of {kind} {why} and is not used')
         else:
             usable.append(entry)
-    wanted = [entry for entry in usable if not entry.startswith("!")]
-    unwanted = [entry[1:] for entry in usable if entry.startswith("!")]
-    for entry in wanted:
+    included = [entry for entry in usable if not entry.startswith("!")]
+    excluded = [entry[1:] for entry in usable if entry.startswith("!")]
+    for entry in included:
         for found in (each for path in _meant(folder, plain_path(entry)) for each in collect(path)):
             name = found.relative_to(folder).as_posix()
-            if not any(matches(pattern, name) for pattern in unwanted):
+            if not any(matches(pattern, name) for pattern in excluded):
                 yield found
 
 
 def _meant(folder: Path, entry: str) -> Iterator[Path]:
-    """What a path or pattern names, in the order of names."""
+    """Yield the files that a path or pattern matches, sorted by name."""
     if (folder / entry).exists() or not _PATTERN & set(entry):
         yield folder / entry
         return
@@ -258,7 +251,9 @@ def _meant(folder: Path, entry: str) -> Iterator[Path]:
     while any(_PATTERN & set(part) for part in literal):
         literal.pop()
     pattern = compile_glob(entry)
-    own = below(folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS)
+    own = walk_below(
+        folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS
+    )
     for found in own:
         if pattern.fullmatch(found.relative_to(folder).as_posix()):
             yield found
@@ -277,26 +272,23 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
 
 
 def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
-    """Their names below ``root``; what links show a second time counts once."""
+    """Return paths relative to ``root``; files that are linked several times count once."""
     kept: dict[str, str] = {}
     for path in found:
-        if inside(root, path):
+        if is_inside(root, path):
             kept.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
     return tuple(kept.values())
 
 
-# Distributions in a folder that pip has filled: read from their metadata, never imported.
-
-
 GROUP = "pi.extensions"
-"""The entry points that name extensions."""
-_LONGEST_MODULE = LONGEST_NAME - len(".py")
+"""The entry point group of extensions."""
+_MAX_MODULE_BYTES = MAX_NAME_BYTES - len(".py")
 
 
 class Distribution(Record):
-    """What was installed under one name."""
+    """An installed Python distribution, read from its metadata."""
 
     name: str
     version: str
@@ -307,7 +299,7 @@ class Distribution(Record):
 
 
 def installed_distribution(folder: Path, name: str) -> Distribution | None:
-    """The distribution ``name`` in ``folder``, if it is there."""
+    """Return the distribution ``name`` in ``folder``, if it is installed."""
     for metadata in sorted(folder.glob("*.dist-info")):
         found, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
         if normal_name(found) == name:
@@ -321,7 +313,7 @@ def installed_distribution(folder: Path, name: str) -> Distribution | None:
 
 
 def modules_in(folder: Path) -> dict[str, str]:
-    """What can be imported from ``folder``, each with its distribution and version."""
+    """Return the importable modules in ``folder``, each with its distribution and version."""
     return {
         name: metadata.name.removesuffix(".dist-info")
         for metadata in sorted(folder.glob("*.dist-info"))
@@ -330,25 +322,25 @@ def modules_in(folder: Path) -> dict[str, str]:
 
 
 def is_entry_point(text: str) -> bool:
-    """Whether ``text`` is ``module`` or ``module:attribute``, and can be the name of a file."""
+    """Whether ``text`` is ``module`` or ``module:attribute`` and not too long for a file name."""
     module, _, rest = text.partition(":")
     names = module.strip().split(".")
     attributes = rest.partition("[")[0].strip()
     return (
-        all(name.isidentifier() and len(name.encode()) <= _LONGEST_MODULE for name in names)
-        and len(module) <= LONGEST_PATH
+        all(name.isidentifier() and len(name.encode()) <= _MAX_MODULE_BYTES for name in names)
+        and len(module) <= MAX_PATH_BYTES
         and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
     )
 
 
 def module_file(folder: Path, entry_point: str) -> Path | None:
-    """The file that an entry point's module is, if it lies in ``folder``."""
+    """Return the file of an entry point's module, if it is in ``folder``."""
     if not is_entry_point(entry_point):
         return None
     module = entry_point.partition(":")[0].strip()
     path = folder.joinpath(*module.split("."))
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
-    return next((each for each in candidates if is_file(each) and inside(folder, each)), None)
+    return next((each for each in candidates if is_file(each) and is_inside(folder, each)), None)
 
 
 def _folders(metadata: Path) -> Iterator[str]:
@@ -376,7 +368,7 @@ def _entry_points(metadata: Path) -> Iterator[str]:
     text = _text(metadata / "entry_points.txt")
     if GROUP not in text:
         return
-    from configparser import ConfigParser, Error  # 3 ms, which only such packages are worth
+    from configparser import ConfigParser, Error  # lazy: takes 3 ms
 
     parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     try:

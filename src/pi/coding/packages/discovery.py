@@ -1,6 +1,6 @@
-"""The packages of a session: which count, where they are, and what of each is used.
+"""Finds the packages of a session, their folders, and the resources to use of each.
 
-Reads two lists of settings and the folders of the packages; fetches nothing and runs nothing.
+Reads the settings and the package folders; fetches nothing and runs nothing.
 """
 
 from __future__ import annotations
@@ -11,69 +11,69 @@ from pathlib import Path
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import (
-    THEIRS,
+    NODE_SUFFIXES,
     Offered,
     contents_of,
-    inside,
     installed_distribution,
     is_entry_point,
+    is_inside,
     module_file,
     offered_by,
 )
-from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries, select
+from pi.coding.packages.entries import KINDS, Kind, PackageEntry, read_entries, select
 from pi.coding.packages.source import (
     BadSource,
     GitSource,
     InstallFailed,
     LocalSource,
+    PackageLocation,
     PypiSource,
-    Shelf,
     Source,
 )
-from pi.coding.resources.sources import Place, Scope, Warn, is_there
+from pi.coding.resources.sources import Place, Scope, Warn, path_exists
 from pi.coding.settings.settings import Settings
 
 _SHOWN = 80
-"""Characters of an odd entry point that a message shows."""
+"""Characters of an invalid entry point in a message."""
 
 
 class Layer(Record):
-    """The packages that one settings file names."""
+    """The packages listed in one settings file."""
 
-    shelf: Shelf
-    entries: tuple[Entry, ...] = ()
+    location: PackageLocation
+    entries: tuple[PackageEntry, ...] = ()
 
 
 class Configured(Record):
-    """A package that counts."""
+    """A package from the settings, after merging layers."""
 
-    entry: Entry
+    entry: PackageEntry
     source: Source
     scope: Scope
     root: Path
-    """Where it is, or would be if it were installed."""
+    """Its folder, whether installed or not."""
     needs: Path | None = None
-    """Where that which it needs of the Python index is, if it needs anything."""
-    delta: Entry | None = None
-    """What a project changes about the person's choice."""
+    """The folder of its requirements from the Python index, for folders and repositories."""
+    delta: PackageEntry | None = None
+    """The project's entry that changes the user's filters."""
 
     @property
     def installed(self) -> bool:
-        """Whether it is there."""
-        return is_there(self.root)
+        """Whether its folder exists."""
+        return path_exists(self.root)
 
 
 class Package(Record):
-    """A package that is there, and what of it is used."""
+    """An installed package, and the resources that are used."""
 
     configured: Configured
     offered: Offered
     chosen: Offered
 
     def places(self, kind: Kind) -> tuple[Place, ...]:
-        """What is used of one kind; extensions of the original are not.
+        """Return the used resources of one kind, without extensions of the original pi.
 
-        An extension that is an importable folder is that folder.
+        An extension that is an importable folder is returned as that folder.
         """
         root = self.configured.root
         base = root.parent if root.is_file() else root
@@ -90,12 +90,12 @@ class Package(Record):
 
     @property
     def resources(self) -> list[tuple[Kind, str]]:
-        """Everything that it offers, kind by kind."""
+        """All resources that it offers, by kind."""
         return [(kind, name) for kind in KINDS for name in self.offered.get(kind, ())]
 
     @property
     def import_root(self) -> Path | None:
-        """The folder that its extensions import from; ``None`` where each is alone."""
+        """The folder that its extensions import from, if there is one."""
         if isinstance(self.configured.source, PypiSource):
             return self.configured.root
         needs = self.configured.needs
@@ -103,7 +103,7 @@ class Package(Record):
 
     @property
     def functions(self) -> dict[Path, str]:
-        """The functions of extensions that are entry points, by the place of their modules."""
+        """The functions of extensions that are entry points, by the path of their modules."""
         root, source = self.configured.root, self.configured.source
         found = (
             installed_distribution(root, source.name) if isinstance(source, PypiSource) else None
@@ -117,33 +117,39 @@ class Package(Record):
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The extensions that only the original can run."""
+        """The extensions that only the original pi can run."""
         return tuple(filter(_foreign, self.chosen.get("extensions", ())))
 
 
-class Found(Record):
-    """Everything that the packages of a session bring."""
+class FoundPackages(Record):
+    """The packages of a session."""
 
     packages: tuple[Package, ...] = ()
     missing: tuple[Configured, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def places(self, kind: Kind) -> tuple[Place, ...]:
-        """Where the resources of one kind are, those of the project first."""
+        """Return the resources of one kind, those of the project first."""
         return tuple(place for package in self.packages for place in package.places(kind))
 
 
 def layers_of(settings: Settings, agent_dir: Path, cwd: Path) -> tuple[Layer, ...]:
-    """What settings name; those of a project count once they are read, which needs trust."""
-    shelves = Shelf(scope="project", base=cwd / ".pi"), Shelf(scope="user", base=agent_dir)
+    """Return the layers of project and user. Project settings are empty unless trusted."""
+    locations = (
+        PackageLocation(scope="project", base=cwd / ".pi"),
+        PackageLocation(scope="user", base=agent_dir),
+    )
     return tuple(
-        Layer(shelf=shelf, entries=tuple(read_entries(settings.layer(shelf.scope, ("packages",)))))
-        for shelf in shelves
+        Layer(
+            location=location,
+            entries=tuple(read_entries(settings.layer(location.scope, ("packages",)))),
+        )
+        for location in locations
     )
 
 
-def find_packages(layers: Iterable[Layer]) -> Found:
-    """What the packages of ``layers`` offer; a project's layer comes first, if it is trusted."""
+def find_packages(layers: Iterable[Layer]) -> FoundPackages:
+    """Find the packages of ``layers``; the project's layer comes first."""
     warnings: list[str] = []
     packages, missing = [], []
     for configured in configured_packages(layers, warnings.append):
@@ -154,11 +160,11 @@ def find_packages(layers: Iterable[Layer]) -> Found:
         else:
             missing.append(configured)
             warnings.append(_not_there(configured))
-    return Found(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
+    return FoundPackages(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
 
 
 def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]:
-    """Each package once: a project's entry replaces the person's, or changes it."""
+    """Merge the layers: a project's entry replaces the user's, or changes its filters."""
     found: dict[str, Configured] = {}
     for layer in layers:
         for configured in _of_layer(layer, warn):
@@ -168,74 +174,77 @@ def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]
             elif (
                 known.scope == "project" and configured.scope == "user" and not known.entry.autoload
             ):
-                del found[configured.source.identity]  # it stays among the person's packages
+                # Deleted first, so that it gets its position among the user's packages.
+                del found[configured.source.identity]
                 changed = replace(configured, delta=known.entry)
                 found[configured.source.identity] = changed
     return list(found.values())
 
 
 def open_package(configured: Configured, warn: Warn) -> Package:
-    """Look at what a package that is there offers, and choose.
+    """Read what an installed package offers, and apply the filters.
 
-    A package that cannot be read offers nothing: none may keep pi from starting.
+    A package that cannot be read offers nothing: it must not prevent a start.
     """
     try:
         offered = _offered(configured, warn)
-    except (OSError, ValueError, RecursionError) as problem:
-        warn(f"Package {configured.entry.source} is not used: {problem}")
+    except (OSError, ValueError, RecursionError) as error:
+        warn(f"Package {configured.entry.source} is not used: {error}")
         offered = {}
     chosen: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         names = offered.get(kind, ())
-        wanted = own_choice(configured.entry, kind, names)
+        selected = own_choice(configured.entry, kind, names)
         if configured.delta is not None:
-            wanted = select(names, configured.delta.wishes.get(kind), base=wanted)
-        if wanted:
-            chosen[kind] = wanted
+            selected = select(names, configured.delta.filters.get(kind), base=selected)
+        if selected:
+            chosen[kind] = selected
     return Package(configured=configured, offered=offered, chosen=chosen)
 
 
-def must_be_usable(source: Source, root: Path) -> None:
-    """Refuse to install a package of which the next start would warn; ``root`` holds it now."""
+def require_usable(source: Source, root: Path) -> None:
+    """Raise ``InstallFailed`` for a package in ``root`` that the next start would warn about."""
     problems: list[str] = []
-    entry = Entry(source=source.identity)
+    entry = PackageEntry(source=source.identity)
     open_package(Configured(entry=entry, source=source, scope="user", root=root), problems.append)
     if problems:
         inner = problems[0].replace(f"{root}/", "").replace(str(root), "its manifest")
         raise InstallFailed(
             f"{source.identity} is not a usable package: {inner}.",
-            hint="Nothing was installed. Tell its author, or correct it and try again.",
+            hint="Nothing was installed. Report it to its author, or correct it and try again.",
         )
 
 
-def own_choice(entry: Entry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
-    """What an entry chooses by itself."""
-    return select(offered, entry.wishes.get(kind), base=None if entry.autoload else ())
+def own_choice(entry: PackageEntry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
+    """Return what the filters of one entry select."""
+    return select(offered, entry.filters.get(kind), base=None if entry.autoload else ())
 
 
 def _foreign(name: str) -> bool:
-    return name.endswith(THEIRS)
+    return name.endswith(NODE_SUFFIXES)
 
 
 def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
-    shelf = layer.shelf
+    location = layer.location
     for entry in layer.entries:
         try:
-            source = entry.parsed(shelf.base)
-        except BadSource as problem:
-            warn(problem.message)
+            source = entry.parsed(location.base)
+        except BadSource as error:
+            warn(error.message)
             continue
-        root = shelf.target(source)
-        if isinstance(source, LocalSource) or inside(shelf.base, root):
+        root = location.target(source)
+        if isinstance(source, LocalSource) or is_inside(location.base, root):
             yield Configured(
                 entry=entry,
                 source=source,
-                scope=shelf.scope,
+                scope=location.scope,
                 root=root,
-                needs=shelf.needs(source) if isinstance(source, GitSource | LocalSource) else None,
+                needs=location.needs(source)
+                if isinstance(source, GitSource | LocalSource)
+                else None,
             )
         else:
-            warn(f"{root} is a link that leads out of {shelf.base} and is not used")
+            warn(f"{root} is a link that leads out of {location.base} and is not used")
 
 
 def _offered(configured: Configured, warn: Warn) -> Offered:
@@ -260,7 +269,7 @@ def _offered(configured: Configured, warn: Warn) -> Offered:
 
 
 def _in_one(problems: Sequence[str]) -> list[str]:
-    """One warning for all that is wrong with a package."""
+    """Combine the warnings about a package into one."""
     more = len(problems) - 1
     if more < 1:
         return list(problems)

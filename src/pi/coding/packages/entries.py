@@ -1,4 +1,4 @@
-"""The entries of ``packages`` in a settings file: read, found, replaced, toggled. Pure."""
+"""Entries of the ``packages`` setting and their filters. Pure."""
 
 from __future__ import annotations
 
@@ -13,43 +13,40 @@ from pi.base.records import Record, replace
 from pi.coding.packages.source import BadSource, Source, parse_source
 from pi.coding.resources.ignore import compile_glob
 
-# Which of a package's resources are wanted: ``["skills/*", "!old/*", "+a.md", "-b.md"]``. Pure.
-
 
 def select(
-    offered: Sequence[str], wishes: Sequence[str] | None, *, base: Sequence[str] | None = None
+    offered: Sequence[str], filters: Sequence[str] | None, *, base: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Those of ``offered`` (paths with ``/``) that ``wishes`` leave, in their order.
+    """Apply ``filters`` such as ``["skills/*", "!old/*", "+a.md", "-b.md"]`` to ``offered``.
 
-    No list means all, an empty one none. Patterns choose, ``!`` patterns leave out; after them
-    ``+`` and ``-`` name single resources or folders, and the longer name has the last word.
-    Nothing that is not offered can be wished for. With ``base`` the wishes change a choice that
-    was made before, and no list changes nothing.
+    ``None`` selects all, an empty list nothing. Patterns include, ``!`` patterns exclude; then
+    ``+`` and ``-`` include or exclude single resources or folders, and the longer path takes
+    precedence. With ``base`` the filters modify that selection, and ``None`` keeps it.
     """
-    if wishes is None:
+    if filters is None:
         return tuple(offered) if base is None else tuple(base)
-    if not wishes:
+    if not filters:
         return ()
-    patterns = [wish for wish in wishes if wish[:1] not in ("!", "+", "-")]
+    patterns = [rule for rule in filters if rule[:1] not in ("!", "+", "-")]
     chosen = set(offered if base is None and not patterns else base or ())
     chosen |= {path for path in offered if _any_matches(patterns, path)}
-    unwanted = [wish[1:] for wish in wishes if wish.startswith("!")]
+    unwanted = [rule[1:] for rule in filters if rule.startswith("!")]
     chosen -= {path for path in chosen if _any_matches(unwanted, path)}
-    marks = {path: _mark(wishes, path) for path in offered}
+    marks = {path: _mark(filters, path) for path in offered}
     return tuple(
         path for path in offered if marks[path] == "+" or (path in chosen and marks[path] != "-")
     )
 
 
 def plain_path(text: str) -> str:
-    """``./skills/a/`` as ``skills/a``: how paths are compared."""
+    """Normalise ``./skills/a/`` to ``skills/a`` for comparison."""
     while text.startswith("./"):
         text = text[2:]
     return text.rstrip("/")
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern means ``path`` or a folder that it is in."""
+    """Whether a pattern matches ``path`` or one of its folders."""
     found = compile_glob(plain_path(pattern)).fullmatch
     return any(found(name) for name in _with_folders(path))
 
@@ -58,14 +55,14 @@ def _any_matches(patterns: Sequence[str], path: str) -> bool:
     return any(matches(pattern, path) for pattern in patterns)
 
 
-def _mark(wishes: Sequence[str], path: str) -> str:
-    """What the longest name that means ``path`` says of it: ``+``, ``-`` or nothing."""
+def _mark(filters: Sequence[str], path: str) -> str:
+    """Return the sign of the longest ``+`` or ``-`` filter for ``path``, or an empty text."""
     names = _with_folders(path)
-    marked = [wish for wish in wishes if wish[:1] in ("+", "-")]
+    marked = [rule for rule in filters if rule[:1] in ("+", "-")]
     said = [
-        (len(plain_path(wish[1:])), wish[0]) for wish in marked if plain_path(wish[1:]) in names
+        (len(plain_path(rule[1:])), rule[0]) for rule in marked if plain_path(rule[1:]) in names
     ]
-    return max(said, default=(0, ""))[1]  # of equally long ones "-", which sorts behind "+"
+    return max(said, default=(0, ""))[1]  # of equal length "-", which sorts after "+"
 
 
 def _with_folders(path: str) -> list[str]:
@@ -77,58 +74,63 @@ Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-class Entry(Record):
-    """One package of a settings file."""
+class PackageEntry(Record):
+    """A package in a settings file."""
 
     source: str
-    """As it is written; a path starts from the folder of the file."""
+    """As written in the file; paths are relative to the folder of the file."""
     autoload: bool = True
-    """Without it, only what is wished for is used; in a project it changes the person's choice."""
-    wishes: dict[Kind, tuple[str, ...]] = field(default_factory=dict)
-    """By kind; a kind that is missing is used as the package offers it."""
+    """If off, only what filters include is used; a project's entry then modifies the user's."""
+    filters: dict[Kind, tuple[str, ...]] = field(default_factory=dict)
+    """By kind; without filters everything of a kind is used."""
 
     def parsed(self, base: Path) -> Source:
-        """What the source names; ``BadSource`` if it names nothing."""
+        """Parse the source. Raises ``BadSource``."""
         return parse_source(self.source, base)
 
     def written(self, before: Json | None = None) -> str | Json:
-        """The form of the file; what ``before`` has beside it stays."""
+        """Return the JSON form; unknown fields of ``before`` are kept."""
         others = {
             name: value
             for name, value in (before or {}).items()
             if name not in ("source", "autoload", *KINDS)
         }
-        if self.autoload and not self.wishes and not others:
+        if self.autoload and not self.filters and not others:
             return self.source
         said: Json = {} if self.autoload else {"autoload": False}
-        said |= {kind: list(self.wishes[kind]) for kind in KINDS if kind in self.wishes}
+        said |= {kind: list(self.filters[kind]) for kind in KINDS if kind in self.filters}
         return {"source": self.source, **said, **others}
 
 
-def read_entry(raw: object) -> Entry | None:
-    """An entry of the file, or ``None`` for what cannot be one."""
+def read_entry(raw: object) -> PackageEntry | None:
+    """Parse an entry of the file; ``None`` if it is invalid."""
     if isinstance(raw, str):
-        return Entry(source=raw)
+        return PackageEntry(source=raw)
     if not isinstance(raw, dict) or not isinstance(raw.get("source"), str):
         return None
     lists = {kind: raw[kind] for kind in KINDS if isinstance(raw.get(kind), list)}
-    wishes = {kind: tuple(x for x in each if isinstance(x, str)) for kind, each in lists.items()}
-    return Entry(source=raw["source"], autoload=raw.get("autoload") is not False, wishes=wishes)
+    filters = {kind: tuple(x for x in each if isinstance(x, str)) for kind, each in lists.items()}
+    return PackageEntry(
+        source=raw["source"], autoload=raw.get("autoload") is not False, filters=filters
+    )
 
 
-def read_entries(raw: object) -> list[Entry]:
-    """All entries of a list in the file; what cannot be one is passed over."""
+def read_entries(raw: object) -> list[PackageEntry]:
+    """Parse the list in the file; invalid entries are skipped."""
     found = map(read_entry, raw if isinstance(raw, list) else ())
     return [entry for entry in found if entry is not None]
 
 
-def find(raw: Sequence[object], wanted: Source, text: str, base: Path) -> list[int]:
-    """Where a list has the package ``wanted``, or one that is written exactly as ``text``."""
-    return [at for at, each in enumerate(raw) if _is(read_entry(each), wanted, text, base)]
+def find_entries(raw: Sequence[object], source: Source, text: str, base: Path) -> list[int]:
+    """Return the indexes of entries for the package ``source``, or written exactly as ``text``."""
+    return [at for at, each in enumerate(raw) if _is(read_entry(each), source, text, base)]
 
 
-def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> list[object]:
-    """The list with ``entry`` in the first of ``places``, or at the end; the others go."""
+def with_entry(raw: Sequence[object], entry: PackageEntry, places: Iterable[int]) -> list[object]:
+    """Return the list with ``entry`` at the first of ``places``, or at the end.
+
+    The other ``places`` are removed.
+    """
     first, *others = [*places] or [len(raw)]
     new = list(raw)
     before = new[first] if first < len(raw) else None
@@ -137,40 +139,40 @@ def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> li
 
 
 def toggled(
-    entry: Entry,
+    entry: PackageEntry,
     kind: Kind,
     path: str,
     offered: Sequence[str],
     *,
     on: bool,
     base: Sequence[str] | None,
-) -> Entry:
-    """The entry with one resource switched, and every other one as it was.
+) -> PackageEntry:
+    """Return the entry with one resource switched on or off; all others keep their state.
 
-    ``base`` is the choice that the entry changes, as for ``select``.
+    ``base`` is the selection that the entry modifies, as for ``select``.
     """
-    before = entry.wishes.get(kind)
-    kept = [wish for wish in before or () if wish[:1] not in ("+", "-") or _names(wish) != path]
+    before = entry.filters.get(kind)
+    kept = [rule for rule in before or () if rule[:1] not in ("+", "-") or _names(rule) != path]
     unchanged = len(kept) == len(before or ())
-    wishes = tuple(kept) if kept or (before is not None and unchanged) else None
-    if (path in select(offered, wishes, base=base)) is not on:
-        # In place of an empty list, which means none, "+" alone would mean everything else too.
-        none = ("!**",) if wishes == () else wishes or ()
-        wishes = (*none, f"{'+' if on else '-'}{path}")
-    left = {name: each for name, each in entry.wishes.items() if name != kind}
-    return replace(entry, wishes=left if wishes is None else left | {kind: wishes})
+    filters = tuple(kept) if kept or (before is not None and unchanged) else None
+    if (path in select(offered, filters, base=base)) is not on:
+        # An empty list selects nothing, but "+" alone would select everything else too.
+        none = ("!**",) if filters == () else filters or ()
+        filters = (*none, f"{'+' if on else '-'}{path}")
+    left = {name: each for name, each in entry.filters.items() if name != kind}
+    return replace(entry, filters=left if filters is None else left | {kind: filters})
 
 
-def _is(entry: Entry | None, wanted: Source, text: str, base: Path) -> bool:
+def _is(entry: PackageEntry | None, source: Source, text: str, base: Path) -> bool:
     if entry is None:
         return False
     if entry.source == text:
         return True
     try:
-        return entry.parsed(base).identity == wanted.identity
+        return entry.parsed(base).identity == source.identity
     except BadSource:
         return False
 
 
-def _names(wish: str) -> str:
-    return plain_path(wish[1:])
+def _names(rule: str) -> str:
+    return plain_path(rule[1:])

@@ -1,4 +1,4 @@
-"""Packages that are repositories: one checkout each, replaced as a whole."""
+"""Installs packages from git repositories: one checkout each, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import re
 from pathlib import Path
 
 from pi.base.records import Record
-from pi.coding.packages.discovery import must_be_usable
+from pi.coding.packages.discovery import require_usable
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
-from pi.coding.packages.source import GitSource, InstallFailed, Shelf, without_password
-from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
+from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, without_password
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 
 
 class Resolved(Record):
-    """What a source means at the other end, now."""
+    """The commit that a source currently refers to."""
 
     commit: str
     moves: bool
-    """Whether it means another commit tomorrow: a branch does, a tag or commit does not."""
+    """Whether it may refer to another commit later: a branch does, a tag or commit does not."""
 
 
-async def bring(
+async def install_git(
     source: GitSource,
-    shelf: Shelf,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -33,9 +33,9 @@ async def bring(
     force: bool,
     approve: Approve,
 ) -> Outcome:
-    """Check out what ``source`` means; with ``update``, only if that moves."""
-    target = shelf.target(source)
-    _must_be_free(shelf, target)
+    """Check out ``source``; with ``update``, only if its ref moves."""
+    target = location.target(source)
+    _must_be_free(location, target)
     installed = await _installed(target, programs)
     if not source.is_local:
         programs.needs_network(without_password(source.url))
@@ -47,24 +47,24 @@ async def bring(
         return Outcome(change="current", before=installed, after=installed)
     new = work / "checkout"
     await _clone(source, resolved.commit, new, programs)
-    # Not asked of the installed checkout, whose configuration may name programs: a project can
-    # bring it along.
+    # Not run in the installed checkout: its configuration may name programs, and a project can
+    # contain such a checkout.
     newer = not installed or not await programs.git_agrees(
         "merge-base", "--is-ancestor", resolved.commit, installed,
         cwd=new, objects=target / ".git" / "objects",
     )  # fmt: skip
-    nothing = settled(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
-    if nothing is not None:
-        return nothing
+    skipped = reason_to_skip(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
+    if skipped is not None:
+        return skipped
     commit = await _installed(new, programs)
-    must_be_usable(source, new)
-    needs = shelf.needs(source)
+    require_usable(source, new)
+    needs = location.needs(source)
     wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
     itself = Arrival(name="/".join(source.place), version=commit, before=installed)
     await approve([itself, *arrivals(wheels, needs)])
     if wheels:
         (await install_wheels(wheels, work, programs)).replace(new / needs.name)
-    exchange(new, target, base=shelf.base, work=work)
+    exchange(new, target, base=location.base, work=work)
     return Outcome(change="fetched", before=installed, after=commit)
 
 
@@ -73,17 +73,17 @@ async def _resolve(source: GitSource, programs: Programs, cwd: Path) -> Resolved
     asked = [branch, tag, f"{tag}^{{}}"] if source.ref else ["HEAD"]
     lines = (await programs.git("ls-remote", "--", source.url, *asked, cwd=cwd)).splitlines()
     heard = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
-    for name in reversed(asked):  # a tag before a branch of the same name, what it tags before it
+    for name in reversed(asked):  # tagged commit, tag, branch
         if name in heard:
             return Resolved(commit=heard[name], moves=name in ("HEAD", branch))
     if _COMMIT.fullmatch(source.ref):
         return Resolved(commit=source.ref.lower(), moves=False)
     where = without_password(source.url)
     if not source.ref:
-        raise InstallFailed(f"{where} has nothing in it yet.")
+        raise InstallFailed(f"{where} is an empty repository.")
     raise InstallFailed(
         f'{where} has no branch, tag or commit "{source.ref}".',
-        hint="Name another one behind the @, or none for the newest.",
+        hint="Write another one after the @, or none for the default branch.",
     )
 
 
@@ -93,7 +93,7 @@ async def _clone(source: GitSource, commit: str, folder: Path, programs: Program
         "--", source.url, str(folder), cwd=folder.parent,
     )  # fmt: skip
     if not await programs.git_agrees("cat-file", "-e", f"{commit}^{{commit}}", cwd=folder):
-        # On no branch any more; some servers hand it out all the same.
+        # No branch contains it any more; some servers still serve it.
         await programs.git("fetch", "--quiet", "--", "origin", commit, cwd=folder)
     await programs.git(
         "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit, cwd=folder
@@ -101,7 +101,7 @@ async def _clone(source: GitSource, commit: str, folder: Path, programs: Program
 
 
 async def _installed(folder: Path, programs: Programs) -> str:
-    """The commit that is checked out; empty if there is no checkout, or a broken one."""
+    """Return the commit that is checked out; empty without a valid checkout."""
     if not (folder / ".git").exists():
         return ""
     try:
@@ -110,16 +110,16 @@ async def _installed(folder: Path, programs: Programs) -> str:
         return ""
 
 
-def _must_be_free(shelf: Shelf, target: Path) -> None:
-    """Refuse to replace a folder that is not ours, or to put a checkout into another one."""
-    above = [folder for folder in target.parents if folder.is_relative_to(shelf.git)]
+def _must_be_free(location: PackageLocation, target: Path) -> None:
+    """Raise ``InstallFailed`` if ``target`` is not a checkout, or inside another checkout."""
+    above = [folder for folder in target.parents if folder.is_relative_to(location.git)]
     for folder in above:
         if (folder / ".git").exists():
             raise InstallFailed(
-                f"{target} would lie inside the package {folder}.",
+                f"{target} would be inside the package {folder}.",
                 hint="Remove that package first with `pi remove`.",
             )
     if target.exists() and not (target / ".git").exists():
         raise InstallFailed(
-            f"{target} is there and is not a checkout.", hint="Move it away and try again."
+            f"{target} exists and is not a git checkout.", hint="Move it away and try again."
         )

@@ -1,4 +1,4 @@
-"""Packages as lines of text. Pure."""
+"""Texts of the package commands: lists, update results, and the command that updates pi. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pi.base.terminal_text import one_line
-from pi.coding.packages.contents import THEIRS
+from pi.coding.packages.contents import NODE_SUFFIXES
 from pi.coding.packages.discovery import Configured, Package
 from pi.coding.packages.entries import Kind
 from pi.coding.packages.source import without_password
@@ -20,7 +20,7 @@ _SHOWN_COMMIT = 12
 
 
 def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
-    """What ``pi list`` shows."""
+    """Yield the output of ``pi list``."""
     if not configured:
         yield "No packages installed."
     for scope, title in TITLES.items():
@@ -28,13 +28,13 @@ def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
         if here:
             yield title
         for each in here:
-            changed = each.delta is not None or each.entry.wishes or not each.entry.autoload
+            changed = each.delta is not None or each.entry.filters or not each.entry.autoload
             yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
             yield f"    {one_line(str(each.root))}" + ("" if each.installed else " (not installed)")
 
 
 def config_lines(packages: Iterable[Package]) -> Iterator[str]:
-    """What ``pi config`` shows: every resource, and whether it is used."""
+    """Yield the output of ``pi config``: every resource, and whether it is used."""
     for package in packages:
         yield f"{source_name(package.configured)} ({package.configured.scope})"
         offered = package.resources
@@ -46,12 +46,12 @@ def config_lines(packages: Iterable[Package]) -> Iterator[str]:
 
 
 def resource_note(kind: Kind, name: str) -> str:
-    """What is to be said of a resource that is of no use here."""
-    return " (needs the original)" if kind == "extensions" and name.endswith(THEIRS) else ""
+    """Return a note about a resource that cannot be used here."""
+    return " (needs the original)" if kind == "extensions" and name.endswith(NODE_SUFFIXES) else ""
 
 
 def update_line(configured: Configured, outcome: Outcome) -> str:
-    """What came of an update."""
+    """Return the result of an update as text."""
     name, before, after = source_name(configured), _version(outcome.before), _version(outcome.after)
     match outcome.change:
         case "fetched" if before:
@@ -69,7 +69,7 @@ def update_line(configured: Configured, outcome: Outcome) -> str:
 
 
 def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
-    """What an installation brings; what is there already is left out."""
+    """Yield the distributions that an installation adds or changes."""
     for each in arrivals:
         before, after = _version(each.before), _version(each.version)
         if before != after:
@@ -81,7 +81,7 @@ def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
 
 
 def source_name(configured: Configured) -> str:
-    """The source as the settings have it, fit for a terminal."""
+    """Return the source as in the settings, without password, safe for a terminal."""
     return without_password(configured.entry.source)
 
 
@@ -89,16 +89,14 @@ def _version(text: str) -> str:
     return text[:_SHOWN_COMMIT] if _COMMIT.fullmatch(text) else one_line(text)
 
 
-# How this pi is updated: with whatever installed it, from wheels only. Pure.
-
-
 NAME = "pi-harness"
 
 
 def update_command(module: Path, *, prefix: Path, executable: Path) -> str:
-    """The command that updates the pi whose file is ``module``.
+    """Return the command that updates the pi installation with the file ``module``.
 
-    ``prefix`` and ``executable`` are those of the Python that runs it.
+    It uses the installer of that installation, and wheels only. ``prefix`` and ``executable`` are
+    those of the Python that runs it.
     """
     if not any(part in ("site-packages", "dist-packages") for part in module.parts):
         return f"git -C {module.parent} pull"  # it runs from a checkout

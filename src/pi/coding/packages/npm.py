@@ -1,7 +1,7 @@
-"""Packages of npm: one npm project for all of them, shared with the original, replaced as a whole.
+"""Installs packages from npm into one npm project, shared with the original pi.
 
-No script of a package is run. Extensions in JavaScript are kept for the original; skills, prompt
-templates and themes are used here.
+The project is replaced as a whole. No script of a package is run. Extensions in JavaScript are
+kept for the original; skills, prompt templates and themes are used here.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.coding.packages.contents import inside, must_be_inside, read_object
-from pi.coding.packages.discovery import must_be_usable
+from pi.coding.packages.contents import is_inside, read_object, require_inside
+from pi.coding.packages.discovery import require_usable
 from pi.coding.packages.programs import Programs, is_newer, not_from_an_index
-from pi.coding.packages.source import InstallFailed, NpmSource, Shelf
-from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
+from pi.coding.packages.source import InstallFailed, NpmSource, PackageLocation
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 
 _EXACT = re.compile(r"v?\d+(?:\.\d+){2}(?:[-+][\w.+-]+)?", re.ASCII)
 
 
-async def bring(
+async def install_npm(
     source: NpmSource,
-    shelf: Shelf,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -33,49 +33,55 @@ async def bring(
     force: bool,
     approve: Approve,
 ) -> Outcome:
-    """Install what ``source`` names, or the latest; with ``update``, only if that moves."""
-    target = shelf.target(source)
-    must_be_inside(shelf.base, target)
+    """Install the given or the latest version; with ``update``, only if it is not pinned."""
+    target = location.target(source)
+    require_inside(location.base, target)
     installed = _version(target)
     named = source.version.removeprefix("v") if _EXACT.fullmatch(source.version) else ""
     if update and installed and source.pinned and named in ("", installed):
         return Outcome(change="pinned", before=installed, after=installed)
-    wanted = named or await _latest(source, programs, work)
-    nothing = settled(
-        installed, wanted, pinned=source.pinned, newer=is_newer(wanted, installed), force=force
+    available = named or await _latest(source, programs, work)
+    skipped = reason_to_skip(
+        installed,
+        available,
+        pinned=source.pinned,
+        newer=is_newer(available, installed),
+        force=force,
     )
-    if nothing is not None:
-        return nothing
-    copy = await asyncio.to_thread(_copy, shelf, work / "npm")
+    if skipped is not None:
+        return skipped
+    copy = await asyncio.to_thread(_copy, location, work / "npm")
     before = _locked(copy)
     words = ("--prefix", str(copy), "--", source.spec)
     await programs.npm("install", *words, cwd=copy, package=source.name)
-    new = copy / target.relative_to(shelf.npm)
+    new = copy / target.relative_to(location.npm)
     version = _version(new)
-    if not version or not inside(copy, new):
-        raise InstallFailed(f"npm has installed no package {source.name}.")
+    if not version or not is_inside(copy, new):
+        raise InstallFailed(f"npm did not install the package {source.name}.")
     fresh = {key: entry for key, entry in _locked(copy).items() if before.get(key) != entry}
     _must_be_of_a_registry(fresh)
-    must_be_usable(source, new)
+    require_usable(source, new)
     itself = Arrival(name=source.name, version=version, before=installed)
     await approve([itself, *_arrivals(fresh, before, but=f"node_modules/{source.name}")])
-    exchange(copy, shelf.npm, base=shelf.base, work=work)
+    exchange(copy, location.npm, base=location.base, work=work)
     return Outcome(change="fetched", before=installed, after=version)
 
 
-async def drop(source: NpmSource, shelf: Shelf, programs: Programs, work: Path) -> None:
-    """Remove a package and what only it needed."""
-    must_be_inside(shelf.base, shelf.target(source))
-    if shelf.target(source).exists():
-        copy = await asyncio.to_thread(_copy, shelf, work / "npm")
+async def uninstall_npm(
+    source: NpmSource, location: PackageLocation, programs: Programs, work: Path
+) -> None:
+    """Remove a package and its unused dependencies."""
+    require_inside(location.base, location.target(source))
+    if location.target(source).exists():
+        copy = await asyncio.to_thread(_copy, location, work / "npm")
         words = ("--prefix", str(copy), "--", source.name)
         await programs.npm("uninstall", *words, cwd=copy, package=source.name)
-        exchange(copy, shelf.npm, base=shelf.base, work=work)
+        exchange(copy, location.npm, base=location.base, work=work)
 
 
 async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
-    """The version that npm would install; the last one, if several fit."""
-    # --prefix: without it npm would obey the .npmrc of a project above.
+    """Return the version that npm would install; the last one, if several match."""
+    # --prefix: without it npm would use the .npmrc of a project above.
     words = ("--prefix", str(cwd), "--json", "--", source.spec, "version")
     said = await programs.npm("view", *words, cwd=cwd, package=source.name)
     try:
@@ -85,14 +91,14 @@ async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
     found = versions[-1] if isinstance(versions, list) and versions else versions
     if not isinstance(found, str):
         raise InstallFailed(
-            f"npm knows no version {source.spec}.",
-            hint=f"`npm view {source.name} versions` lists those that there are.",
+            f"npm has no version {source.spec}.",
+            hint=f"`npm view {source.name} versions` lists the available versions.",
         )
     return found
 
 
 def _version(folder: Path) -> str:
-    """The version that is there; empty if there is none, or a broken one."""
+    """Return the installed version; empty if there is none, or a broken one."""
     try:
         version = read_object(folder / "package.json").get("version")
     except PiError:
@@ -100,14 +106,14 @@ def _version(folder: Path) -> str:
     return version if isinstance(version, str) else ""
 
 
-def _copy(shelf: Shelf, copy: Path) -> Path:
-    """The npm project, for npm to work on; a failure then costs nothing.
+def _copy(location: PackageLocation, copy: Path) -> Path:
+    """Copy the npm project, so that a failure leaves the original unchanged.
 
-    The configuration in a project's folder is left out: it came with the project.
+    The .npmrc in a project's folder is not copied: it is not trusted.
     """
-    if shelf.npm.is_dir():
-        unwanted = shutil.ignore_patterns(".npmrc") if shelf.scope == "project" else None
-        shutil.copytree(shelf.npm, copy, symlinks=True, ignore=unwanted)
+    if location.npm.is_dir():
+        excluded = shutil.ignore_patterns(".npmrc") if location.scope == "project" else None
+        shutil.copytree(location.npm, copy, symlinks=True, ignore=excluded)
     copy.mkdir(exist_ok=True)
     if not (copy / "package.json").exists():
         text = json.dumps({"name": "pi-packages", "private": True}, indent=2)
@@ -116,7 +122,7 @@ def _copy(shelf: Shelf, copy: Path) -> Path:
 
 
 def _locked(folder: Path) -> dict[str, Json]:
-    """What npm notes of everything that it has installed, by its place; nothing if it does not."""
+    """Return npm's lock entries of installed packages by path; empty if there are none."""
     try:
         packages = read_object(folder / "node_modules" / ".package-lock.json").get("packages")
     except PiError:
@@ -126,8 +132,8 @@ def _locked(folder: Path) -> dict[str, Json]:
 
 
 def _must_be_of_a_registry(packages: dict[str, Json]) -> None:
-    """Refuse what npm has taken from a path, a URL or a repository."""
-    # Folders outside come last: the package that requires them is the one to name.
+    """Raise ``InstallFailed`` for packages from a path, a URL or a repository."""
+    # Folders outside come last: the error names the package that requires them.
     for place, entry in sorted(packages.items(), key=lambda each: each[0].startswith(".")):
         name = _name(place)
         for kind in ("dependencies", "optionalDependencies"):
@@ -142,7 +148,7 @@ def _must_be_of_a_registry(packages: dict[str, Json]) -> None:
 
 
 def _is_of_a_registry(spec: str) -> bool:
-    """Whether npm looks for a version, a range, a tag or an alias of these."""
+    """Whether a spec is a version, a range, a tag or an alias, which npm gets from a registry."""
     return spec.startswith("npm:") or not {":", "/", "\\"} & set(spec)
 
 

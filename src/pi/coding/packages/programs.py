@@ -1,4 +1,8 @@
-"""git, npm and pip, run so that no question is asked and no code of a package is executed."""
+"""Runs git, npm and pip without prompts and without executing code of packages.
+
+Requirements are names and versions of PEP 508 only: pip would also accept a path, a URL or a
+repository, and run the code of its build.
+"""
 
 from __future__ import annotations
 
@@ -17,55 +21,49 @@ from pi.base.terminal_text import one_line
 from pi.coding.packages.source import InstallFailed, without_password
 from pi.coding.shell.environment import UNATTENDED, service_environment
 
-# What a package may require: names and versions of PEP 508, nothing that has to be built. Pure.
-#
-# pip would take a path, a URL or a repository for a requirement too, and run the code of its
-# build.
-
-
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = rf"\[\s*(?:{_NAME}(?:\s*,\s*{_NAME})*)?\s*\]"
 _REQUIREMENT_VERSION = r"(?:===|~=|==|!=|<=|>=|<|>)\s*[\w.*+!-]+"
 _VERSIONS = rf"{_REQUIREMENT_VERSION}(?:\s*,\s*{_REQUIREMENT_VERSION})*"
 _MARKER = r";[\w\s.'\"()<>=!~,*+-]*"
-# Not compiled: most starts of pi read no requirement.
+# Not compiled: most starts read no requirement.
 _REQUIREMENT = (
     rf"(?a)\s*(?P<name>{_NAME})\s*(?:{_EXTRAS})?\s*"
     rf"(?:{_VERSIONS}|\(\s*{_VERSIONS}\s*\))?\s*(?:{_MARKER})?"
 )
-_LONGEST = 1000
+_MAX_REQUIREMENT = 1000
 _SHOWN = 200
 
 
-def must_be_named(requirement: object, package: str) -> str:
-    """``requirement`` if it is a name with versions; ``InstallFailed`` names both otherwise."""
+def require_index_name(requirement: object, package: str) -> str:
+    """Return ``requirement`` if it is a name with versions. Raises ``InstallFailed`` otherwise."""
     if not isinstance(requirement, str):
         raise InstallFailed(f"{package} requires {requirement!r}, which is not text.")
-    if len(requirement) > _LONGEST or not re.fullmatch(_REQUIREMENT, requirement):
+    if len(requirement) > _MAX_REQUIREMENT or not re.fullmatch(_REQUIREMENT, requirement):
         raise not_from_an_index(requirement, package)
     return requirement
 
 
 def requirement_name(requirement: str) -> str:
-    """The name that a requirement begins with; empty if it begins with something else."""
+    """Return the name at the beginning of a requirement; empty if there is none."""
     found = re.match(rf"(?a)\s*({_NAME})", requirement)
     return found[1] if found else ""
 
 
 def not_from_an_index(requirement: str, package: str) -> InstallFailed:
-    """The refusal of a path, a URL or a repository that ``package`` requires."""
+    """Return the error for a path, a URL or a repository that ``package`` requires."""
     return InstallFailed(
         f'{one_line(package)} requires "{without_password(requirement)[:_SHOWN]}", which is not a'
         " name and version of a package index; nothing was installed.",
-        hint="Only what an index has by name is installed: building anything else runs its code.",
+        hint="Only named packages of an index are installed: building anything else runs its code.",
     )
 
 
-SECONDS = 900.0
-"""A large repository over a slow line; what takes longer hangs."""
-MOST_OUTPUT = 4_000_000
-_TOLD = 300
-"""Characters of a program's last words that a message shows."""
+TIMEOUT_SECONDS = 900.0
+"""Enough for a large repository over a slow connection."""
+MAX_OUTPUT_BYTES = 4_000_000
+_MAX_REASON = 300
+"""Characters of a program's error output in a message."""
 
 _GIT_SAFE = (
     "-c", "core.hooksPath=/dev/null",
@@ -76,35 +74,35 @@ _GIT_SAFE = (
 _SSH = "ssh -o BatchMode=yes"
 _NPM_SAFE = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev"),
-    # Peer packages are pi itself: fetching them would fetch the original.
+    # Peer dependencies are pi itself: installing them would install the original.
     "--legacy-peer-deps",
-    # Repositories are prepared by another npm, which obeys the .npmrc in them. Versions of npm
-    # before 11 do not know the option; _NPM_GUARD stops those.
+    # Repositories are built by another npm, which uses the .npmrc in them. npm before 11 does not
+    # have this option; _NPM_GUARD covers those versions.
     "--allow-git=none",
 )
 _NPM_REFUSED = re.compile(r'Refusing to fetch "([^"\n]+)"')
 _NPM_GUARD = Path(__file__).with_name("npm_guard.cjs")
 _PIP_CRASHED = "Exception:"
-"""What pip says before a traceback, the last line of which is the reason."""
+"""pip's line before a traceback, the last line of which is the reason."""
 _REASON = re.compile(r"^(?:npm (?:error|ERR!)|fatal:|ERROR:|error:)\s*", re.IGNORECASE)
 
 
 class Programs(Record):
-    """The programs of this machine, as installing uses them."""
+    """The installers git, npm and pip."""
 
     environ: Mapping[str, str]
-    """What pi sees; programs see a small part of it."""
+    """pi's own environment; programs get an allow-listed part of it."""
     npm_command: tuple[str, ...] = ("npm",)
     offline: bool = False
 
     async def git(self, *words: str, cwd: Path) -> str:
-        """What git says; ``InstallFailed`` with its last words when it fails."""
+        """Run git and return its output. Raises ``InstallFailed`` with its error output."""
         return _output("git", words[0], await self._git(words, cwd))
 
     async def git_agrees(self, *words: str, cwd: Path, objects: Path | None = None) -> bool:
-        """Whether git answers a question with yes; ``objects`` is another repository's folder.
+        """Whether git exits with code 0. ``objects`` is the object folder of another repository.
 
-        A git that crashed or did not answer in time has not said no: that is ``InstallFailed``.
+        Raises ``InstallFailed`` if git crashed or timed out.
         """
         finished = await self._git(words, cwd, objects)
         if finished.timed_out or finished.signal is not None:
@@ -112,9 +110,9 @@ class Programs(Record):
         return finished.ok
 
     async def npm(self, *words: str, cwd: Path, package: str) -> str:
-        """What npm says, without running a package's scripts.
+        """Run npm without package scripts and return its output.
 
-        ``package`` is what it works for: it is named if it requires a repository.
+        ``package`` is named in the error if it requires a repository.
         """
         own = self._own(r"NPM_CONFIG_.*") | {"NODE_OPTIONS": f"--require {_quoted(_NPM_GUARD)}"}
         offline = ["--offline"] if self.offline else []
@@ -127,18 +125,18 @@ class Programs(Record):
         return _output("npm", words[0], finished)
 
     async def pip(self, *words: str, cwd: Path, package: str) -> str:
-        """What pip says; it takes wheels only, as anything else would have to be built.
+        """Run pip with wheels only and return its output: anything else would have to be built.
 
-        ``package`` is what it works for: it is named if it requires something else.
+        ``package`` is named in the error if it requires something else.
         """
         if importlib.util.find_spec("pip") is None:
             raise InstallFailed(
-                "Packages of the Python index are fetched with pip, which this Python lacks.",
+                "pip is not installed in this Python; packages of the Python index need it.",
                 hint=f"Run `{sys.executable} -m ensurepip` first.",
             )
         env = pip_environment(self.environ) | {
             "PIP_REQUIRE_VIRTUALENV": "0",
-            "PIP_USER": "0",  # cannot be combined with a folder of our own
+            "PIP_USER": "0",  # cannot be combined with --target
         }
         offline = ["--no-index"] if self.offline else []
         finished = await self._run(pip_command([words[0], *offline, *words[1:]]), cwd, env)
@@ -148,7 +146,7 @@ class Programs(Record):
         return _output("pip", words[0], finished)
 
     def needs_network(self, what: str) -> None:
-        """Refuse what cannot be had without a network, if there is to be none."""
+        """Raise ``InstallFailed`` if pi is offline."""
         if self.offline:
             raise InstallFailed(
                 f"{what} has to be fetched, and pi is offline.",
@@ -157,16 +155,16 @@ class Programs(Record):
 
     async def _git(self, words: Sequence[str], cwd: Path, objects: Path | None = None) -> Finished:
         more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
-        # The configuration of a repository above, which nobody trusts yet, could name programs
+        # The configuration of an untrusted repository above could name programs
         # (credential.helper, core.gitProxy); so could a remote that lazily serves objects. Not
-        # GIT_CEILING_DIRECTORIES: it is without effect where a folder has a colon in its name.
+        # GIT_CEILING_DIRECTORIES: it has no effect if a folder has a colon in its name.
         more |= {"GIT_DIR": str(cwd / ".git"), "GIT_NO_LAZY_FETCH": "1"}
         if objects is not None:
             more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(objects)
         return await self._run(["git", *_GIT_SAFE, *words], cwd, more)
 
     def _own(self, names: str) -> dict[str, str]:
-        """Variables that are meant for one program."""
+        """Return the variables whose names match."""
         pattern = re.compile(names, re.IGNORECASE)
         return {name: value for name, value in self.environ.items() if pattern.fullmatch(name)}
 
@@ -177,23 +175,27 @@ class Programs(Record):
             raise _no_program(command[0])
         try:
             return await run(
-                [program, *command[1:]], cwd=cwd, env=env, timeout=SECONDS, max_output=MOST_OUTPUT
+                [program, *command[1:]],
+                cwd=cwd,
+                env=env,
+                timeout=TIMEOUT_SECONDS,
+                max_output=MAX_OUTPUT_BYTES,
             )
-        except SpawnFailed as problem:
-            raise InstallFailed(problem.message, hint=problem.hint) from problem
+        except SpawnFailed as error:
+            raise InstallFailed(error.message, hint=error.hint) from error
 
 
 def _quoted(path: Path) -> str:
-    """A path for NODE_OPTIONS, which splits at spaces, and for git, which splits at colons."""
+    """Quote a path for NODE_OPTIONS, which splits at spaces, and git, which splits at colons."""
     return '"{}"'.format(str(path).replace("\\", "\\\\").replace('"', '\\"'))
 
 
 def _no_program(name: str) -> InstallFailed:
     if name == "git":
-        return InstallFailed("Repositories are fetched with git, which was not found.")
+        return InstallFailed("git was not found; packages from repositories need it.")
     return InstallFailed(
-        f"Packages of npm are fetched with {name}, which was not found.",
-        hint="Install Node.js, or name the program as `npmCommand` in the settings.",
+        f"{name} was not found; packages of npm need it.",
+        hint="Install Node.js, or set `npmCommand` in the settings.",
     )
 
 
@@ -202,28 +204,25 @@ def _output(program: str, doing: str, finished: Finished) -> str:
         return finished.output.decode("utf-8", "replace")
     if finished.timed_out:
         raise InstallFailed(
-            f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.",
-            hint="Nothing was changed: try again when the network is better.",
+            f"{program} {doing} took longer than {TIMEOUT_SECONDS / 60:.0f} minutes.",
+            hint="Nothing was changed. Check the network and try again.",
         )
     output, errors = _texts(finished)
     raise InstallFailed(f"{program} {doing} failed: {_last_words(errors or output)}")
 
 
 def _texts(finished: Finished) -> tuple[str, str]:
-    """What a program has written to its standard output and its standard error."""
+    """Return standard output and standard error as text."""
     return finished.output.decode("utf-8", "replace"), finished.errors.decode("utf-8", "replace")
 
 
 def _last_words(said: str) -> str:
-    """The first lines that a program marks as errors, or its last one."""
+    """Return the first lines that are marked as errors, or the last line."""
     lines = [line for line in map(str.strip, said.splitlines()) if line]
     marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
     marked = [line for line in marked if line != _PIP_CRASHED]
     text = without_password("; ".join(marked[:2] or lines[-1:]))
-    return text[:_TOLD] or "it gave no reason"
-
-
-# Which of two versions is the newer one, of npm's and of Python's. Pure.
+    return text[:_MAX_REASON] or "it gave no reason"
 
 
 Key: TypeAlias = tuple[object, ...]
@@ -236,7 +235,7 @@ _SHORT = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "r
 
 
 def is_newer(candidate: str, installed: str) -> bool:
-    """Whether ``candidate`` is above ``installed``; what cannot be compared is not."""
+    """Whether the npm or Python version ``candidate`` is newer; False if not comparable."""
     new, old = _key(candidate), _key(installed)
     return new is not None and old is not None and new > old
 

@@ -1,7 +1,8 @@
-"""Packages of the Python index: one folder each, from wheels whose hashes are kept.
+"""Installs packages from the Python index: one folder each, from wheels with recorded hashes.
 
-What pi's own Python already has is not installed again; everything else that a package needs goes
-into its own folder, so that no package can break pi or another one. Nothing is built or run.
+Distributions that pi's own Python already has are not installed again. All other requirements of
+a package go into its own folder, so that no package can break pi or another one. Nothing is built
+or run. Folders and repositories with requirements use the same functions.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from pi.base.errors import PiError
 from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
 from pi.coding.packages.contents import installed_distribution, read_object, read_toml
-from pi.coding.packages.discovery import must_be_usable
+from pi.coding.packages.discovery import require_usable
 from pi.coding.packages.programs import (
     Programs,
     is_newer,
-    must_be_named,
     not_from_an_index,
+    require_index_name,
     requirement_name,
 )
-from pi.coding.packages.source import InstallFailed, PypiSource, Shelf, normal_name
-from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
+from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource, normal_name
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 
 RECORD = "pi-install.json"
-"""In the folder of a package: its wheels with their hashes."""
+"""File in the folder of a package with its wheels and their hashes."""
 
 
 class Wheel(Record):
-    """One file that belongs to a package."""
+    """A wheel that belongs to a package."""
 
     name: str
     version: str
@@ -39,13 +40,13 @@ class Wheel(Record):
 
     @property
     def requirement(self) -> str:
-        """As pip wants it with a hash."""
+        """The requirement for pip."""
         return f"{self.name}=={self.version}"
 
 
-async def bring(
+async def install_pypi(
     source: PypiSource,
-    shelf: Shelf,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -53,38 +54,42 @@ async def bring(
     force: bool,
     approve: Approve,
 ) -> Outcome:
-    """Install what ``source`` names, or the latest; with ``update``, only if that moves."""
-    target = shelf.target(source)
+    """Install the given or the latest version; with ``update``, only if it is not pinned."""
+    target = location.target(source)
     found = installed_distribution(target, source.name)
     installed = found.version if found is not None else ""
     if installed and source.pinned and installed == source.version and not force:
         return Outcome(change="pinned" if update else "current", before=installed, after=installed)
     wheels = await resolve([source.requirement], programs, work, package=source.identity)
-    wanted = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
-    if not wanted:
+    available = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
+    if not available:
         raise InstallFailed(
             f"{source.requirement} is part of the Python that pi runs in.",
             hint="Its extensions are found without being installed as a package.",
         )
-    nothing = settled(
-        installed, wanted, pinned=source.pinned, newer=is_newer(wanted, installed), force=force
+    skipped = reason_to_skip(
+        installed,
+        available,
+        pinned=source.pinned,
+        newer=is_newer(available, installed),
+        force=force,
     )
-    if nothing is not None:
-        return nothing
-    must_be_known(wheels, target)
+    if skipped is not None:
+        return skipped
+    require_unchanged(wheels, target)
     await approve(arrivals(wheels, target))
     new = await install_wheels(wheels, work, programs)
-    must_be_usable(source, new)
-    exchange(new, target, base=shelf.base, work=work)
-    return Outcome(change="fetched", before=installed, after=wanted)
+    require_usable(source, new)
+    exchange(new, target, base=location.base, work=work)
+    return Outcome(change="fetched", before=installed, after=available)
 
 
 async def resolve(
     requirements: Sequence[str], programs: Programs, work: Path, *, package: str
 ) -> list[Wheel]:
-    """The wheels that ``package`` needs and that pi's own Python does not have.
+    """Return the wheels that ``package`` needs and that pi's own Python does not have.
 
-    Every one of them is a wheel that an index, or a folder of ``--find-links``, has by its name.
+    All of them come from an index or a ``--find-links`` folder. Raises ``InstallFailed``.
     """
     folder = work / "resolving"  # empty: a requirement cannot mean a file in it
     folder.mkdir()
@@ -96,7 +101,7 @@ async def resolve(
         if not item.from_index:
             raise not_from_an_index(_described(item, items), _required_by(item, items) or package)
         if not item.sha256:
-            raise InstallFailed(f"The index gives no hash of {item.name}=={item.version}.")
+            raise InstallFailed(f"The index has no hash for {item.name}=={item.version}.")
     return [
         Wheel(name=normal_name(item.name), version=item.version, sha256=item.sha256)
         for item in items
@@ -104,7 +109,7 @@ async def resolve(
 
 
 def arrivals(wheels: Sequence[Wheel], target: Path) -> list[Arrival]:
-    """The wheels as the user is shown them, beside those that ``target`` holds now."""
+    """Return the wheels for approval, with the versions that ``target`` holds now."""
     kept = read_object(target / RECORD).get("wheels")
     before = dict(each.split("==", 1) for each in kept if "==" in each) if _is_table(kept) else {}
     return [
@@ -114,7 +119,7 @@ def arrivals(wheels: Sequence[Wheel], target: Path) -> list[Arrival]:
 
 
 async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs) -> Path:
-    """A new folder below ``work`` with these wheels, and with the record of their hashes."""
+    """Install wheels into a new folder below ``work``, with the record of their hashes."""
     new, list_file = work / "site", work / "requirements.txt"
     lines = (f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n" for wheel in wheels)
     list_file.write_text("".join(lines), encoding="utf-8")
@@ -127,20 +132,20 @@ async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs
     return new
 
 
-def must_be_known(wheels: Sequence[Wheel], target: Path) -> None:
-    """Refuse a wheel that was here before under the same version with another content."""
+def require_unchanged(wheels: Sequence[Wheel], target: Path) -> None:
+    """Raise ``InstallFailed`` if a wheel has another hash than the same version had before."""
     kept = read_object(target / RECORD).get("wheels")
     for wheel in wheels:
         before = kept.get(wheel.requirement) if _is_table(kept) else None
         if before is not None and before != f"sha256:{wheel.sha256}":
             raise InstallFailed(
                 f"{wheel.requirement} is not the file that was installed before.",
-                hint="Check the index; to take it all the same, remove the package first.",
+                hint="Check the index; to install it anyway, remove the package first.",
             )
 
 
 def _required_by(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
-    """The distribution whose metadata asks for ``item``; empty if the package itself does."""
+    """Return the distribution that requires ``item``; empty if the package itself does."""
     for each in items:
         if _requirement_for(item, each):
             return f"{each.name} {each.version}"
@@ -153,7 +158,7 @@ def _described(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
 
 
 def _requirement_for(item: ReportedWheel, by: ReportedWheel) -> str:
-    """The requirement of ``by`` that means ``item``."""
+    """Return the requirement of ``by`` for ``item``."""
     name = normal_name(item.name)
     meant = (text for text in by.requires if normal_name(requirement_name(text)) == name)
     return next(meant, "")
@@ -163,31 +168,28 @@ def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
-# What a package that is a folder needs of the Python index: for it alone, and only as wheels.
-
-
 def declared_needs(root: Path, package: str) -> tuple[str, ...]:
-    """The ``dependencies`` of ``[project]`` in its pyproject.toml, all of them names."""
+    """Return the ``[project]`` dependencies in pyproject.toml. Raises ``InstallFailed``."""
     if not root.is_dir():
         return ()
     try:
         project = (read_toml(root / "pyproject.toml") or {}).get("project")
-    except PiError as problem:
-        raise InstallFailed(problem.message) from problem
+    except PiError as error:
+        raise InstallFailed(error.message) from error
     needs = project.get("dependencies", []) if isinstance(project, dict) else []
     if not isinstance(needs, list):
         raise InstallFailed(f'The "dependencies" in pyproject.toml of {package} are not a list.')
-    return tuple(must_be_named(need, package) for need in needs)
+    return tuple(require_index_name(need, package) for need in needs)
 
 
 async def needed_wheels(
     root: Path, target: Path, programs: Programs, work: Path, *, package: str
 ) -> list[Wheel]:
-    """What the package in ``root`` needs and pi's own Python does not have.
+    """Return the wheels that the package in ``root`` needs beyond pi's own Python.
 
-    It is to take the place of ``target``, of which it is checked that no wheel has changed.
+    Raises ``InstallFailed`` if the hash of a wheel recorded in ``target`` has changed.
     """
     needs = declared_needs(root, package)
     wheels = await resolve(needs, programs, work, package=package) if needs else []
-    must_be_known(wheels, target)
+    require_unchanged(wheels, target)
     return wheels

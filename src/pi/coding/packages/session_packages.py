@@ -1,4 +1,4 @@
-"""Packages that a session needs and that are not there yet."""
+"""Packages of a session: install locations by scope, and fetching missing packages."""
 
 from __future__ import annotations
 
@@ -10,64 +10,69 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.packages.contents import contents_of
 from pi.coding.packages.discovery import Configured, Layer, configured_packages
-from pi.coding.packages.entries import Entry
+from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.listing import arrival_lines
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import BadSource, LocalSource, Shelf, parse_source, without_password
+from pi.coding.packages.source import (
+    BadSource,
+    LocalSource,
+    PackageLocation,
+    parse_source,
+    without_password,
+)
 from pi.coding.packages.staging import Arrival
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
 
-# Where the packages of each scope are installed.
-
-
 LOCK = ".packages.lock"
-"""In the agent directory."""
+"""Lock file in the agent directory."""
 TEMPORARY = "temporary"
-"""Below the agent directory: what is fetched for one run, and found again by the next."""
+"""Folder in the agent directory for packages of one run; later runs reuse it."""
 
 
-class Stores(Record):
-    """The shelves of a person in a project, and what fills them."""
+class PackageStores(Record):
+    """Install locations and package stores by scope."""
 
     agent_dir: Path
     cwd: Path
     programs: Programs
     clock: Clock
 
-    def shelf(self, scope: Scope) -> Shelf:
-        """The shelf of a scope."""
+    def location(self, scope: Scope) -> PackageLocation:
+        """Return the install location of a scope."""
         bases = {
             "user": self.agent_dir,
             "project": self.cwd / ".pi",
             "temporary": self.agent_dir / TEMPORARY,
         }
-        return Shelf(scope=scope, base=bases[scope])
+        return PackageLocation(scope=scope, base=bases[scope])
 
     def store(self, scope: Scope) -> PackageStore:
-        """What installs to it."""
+        """Return the package store of a scope."""
         lock = self.agent_dir / LOCK
-        return PackageStore(self.shelf(scope), self.programs, lock=lock, clock=self.clock)
+        return PackageStore(self.location(scope), self.programs, lock=lock, clock=self.clock)
 
 
 async def fetch_missing(
-    layers: Iterable[Layer], stores: Stores, report: Callable[[str], None]
+    layers: Iterable[Layer], stores: PackageStores, report: Callable[[str], None]
 ) -> None:
-    """Install what settings name and is not there; one that fails is told and stops nothing.
+    """Install missing packages of the settings; a failure is reported and the rest continues.
 
-    Offline nothing is fetched: whoever looks for the packages says that they are missing.
+    Offline nothing is fetched; ``find_packages`` then warns about missing packages.
     """
     for configured in configured_packages(layers, _ignore):
         if not configured.installed and not isinstance(configured.source, LocalSource):
             await _fetch(configured, stores, report)
 
 
-async def _fetch(configured: Configured, stores: Stores, report: Callable[[str], None]) -> None:
+async def _fetch(
+    configured: Configured, stores: PackageStores, report: Callable[[str], None]
+) -> None:
     name = without_password(configured.entry.source)
     store = stores.store(configured.scope)
 
     async def announce(arrivals: Sequence[Arrival]) -> None:
-        report(f"{name} brings {', '.join(arrival_lines(arrivals))}")
+        report(f"{name} installs {', '.join(arrival_lines(arrivals))}")
 
     try:
         await store.recover()
@@ -75,20 +80,20 @@ async def _fetch(configured: Configured, stores: Stores, report: Callable[[str],
             return
         report(f"Installing {name}...")
         await store.update(configured, approve=announce)
-    except PiError as problem:
-        report(f"Warning: {name} was not installed: {problem.explain()}")
+    except PiError as error:
+        report(f"Warning: {name} was not installed: {error.explain()}")
     else:
         report(f"Installed {name}")
 
 
-def layer_for_one_run(texts: Sequence[str], cwd: Path, shelf: Shelf) -> Layer:
-    """The packages among what ``-e`` names, which no settings name."""
+def layer_for_one_run(texts: Sequence[str], cwd: Path, location: PackageLocation) -> Layer:
+    """Return a layer with the packages among the ``-e`` options."""
     absolute = (_absolute(text, cwd) for text in texts if is_package(text, cwd))
-    return Layer(shelf=shelf, entries=tuple(Entry(source=text) for text in absolute))
+    return Layer(location=location, entries=tuple(PackageEntry(source=text) for text in absolute))
 
 
 def is_package(text: str, cwd: Path) -> bool:
-    """Whether ``-e text`` means a package, and not a file or folder that is an extension."""
+    """Whether ``-e text`` is a package, and not a file or folder that is an extension."""
     try:
         source = parse_source(text, cwd)
     except BadSource:
@@ -102,10 +107,10 @@ def is_package(text: str, cwd: Path) -> bool:
 
 
 def _absolute(text: str, cwd: Path) -> str:
-    """A source that means the same wherever its shelf is."""
+    """Return a source that does not depend on the settings folder."""
     source = parse_source(text, cwd)
     return str(source.path) if isinstance(source, LocalSource) else text
 
 
 def _ignore(text: str) -> None:
-    """What is wrong with a package is told when it is used."""
+    """Drop a warning: it is repeated when the package is used."""

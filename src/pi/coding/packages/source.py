@@ -1,6 +1,6 @@
-"""Where a package comes from, as people write it: ``npm:``, ``git:``, ``pypi:``, a path.
+"""Package sources (``npm:``, ``git:``, ``pypi:``, a path), install folders and errors.
 
-Pure, except that the place of a repository on this machine is looked at.
+Pure, except that ``file:`` repositories are checked for existence.
 """
 
 from __future__ import annotations
@@ -17,34 +17,28 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.resources.sources import Scope
 
-# Why a package cannot be had.
-#
-# PackageProblem ├── BadSource what was typed names no package ├── NoMatchingPackage the settings
-# have no such package ├── InstallDeclined the user did not want what it brings └── InstallFailed
-# it could not be fetched; what was there before is still there
-
 
 class PackageProblem(PiError):
-    """Something about a package."""
+    """Base class of package errors."""
 
 
 class BadSource(PackageProblem):
-    """A source that cannot be understood, or that would lead out of where packages are kept."""
+    """The source is invalid, or would lead out of the install folder."""
 
 
 class NoMatchingPackage(PackageProblem):
-    """The settings name no such package."""
+    """The settings do not contain the package."""
 
     def __init__(self, source: str) -> None:
         super().__init__(f"No matching package found for {source}")
 
 
 class InstallDeclined(PackageProblem):
-    """The user was asked and declined; nothing was changed."""
+    """The user declined the installation; nothing was changed."""
 
 
 class InstallFailed(PackageProblem):
-    """A package could not be fetched, replaced or removed."""
+    """A package could not be installed or removed; the previous version is still there."""
 
 
 # Patterns are compiled when first used: a session without packages needs none.
@@ -61,7 +55,7 @@ _HOST = r"(?ai)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _WITH_REF = r"(?P<path>.*[^/])@(?P<ref>[^@]+)"
 _REF = r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]+"
 _UNFIT = r"[\\:\x00-\x1f\x7f]"
-"""What no part of a path that becomes a folder may hold."""
+"""Characters that are not allowed in folder names."""
 _SHOWN = 80
 
 
@@ -83,7 +77,7 @@ class NpmSource(Record):
 
     @property
     def spec(self) -> str:
-        """What npm is asked for."""
+        """The argument for npm."""
         return f"{self.name}@{self.version or 'latest'}"
 
 
@@ -91,7 +85,7 @@ class PypiSource(Record):
     """A distribution of the Python package index."""
 
     name: str
-    """As the index compares names: small letters, single hyphens."""
+    """Normalised: lower case, single hyphens."""
     extras: str = ""
     version: str = ""
 
@@ -107,19 +101,19 @@ class PypiSource(Record):
 
     @property
     def requirement(self) -> str:
-        """What pip is asked for."""
+        """The argument for pip."""
         return f"{self.name}{self.extras}" + (f"=={self.version}" if self.version else "")
 
 
 class GitSource(Record):
-    """A repository."""
+    """A git repository."""
 
     url: str
-    """What git is asked for."""
+    """The argument for git."""
     place: tuple[str, ...]
-    """Host and path: what it is called, however it is reached."""
+    """Host and path, independent of the protocol."""
     ref: str = ""
-    """A branch, a tag or a commit; only git can tell which."""
+    """A branch, a tag or a commit; git resolves which."""
 
     @property
     def identity(self) -> str:
@@ -133,13 +127,13 @@ class GitSource(Record):
 
 
 class LocalSource(Record):
-    """A folder, or a file that is one extension; used where it is."""
+    """A folder, or a file that is one extension; used in place."""
 
     path: Path
 
     @property
     def identity(self) -> str:
-        """The real place, so that a link to it is no second package."""
+        """The real path, so that a link is not a second package."""
         return os.path.realpath(self.path)
 
 
@@ -147,7 +141,7 @@ Source: TypeAlias = NpmSource | PypiSource | GitSource | LocalSource
 
 
 def parse_source(text: str, base: Path) -> Source:
-    """What ``text`` names; paths start from ``base``. ``BadSource`` says what is wrong with it."""
+    """Parse a source; paths are relative to ``base``. Raises ``BadSource``."""
     text = text.strip()
     if not text or "\0" in text:
         raise _bad(text, "it is empty" if not text else "it holds a zero byte")
@@ -165,12 +159,12 @@ def parse_source(text: str, base: Path) -> Source:
         return _git(text, text)
     try:
         return LocalSource(path=Path(os.path.normpath(base / Path(text).expanduser())))
-    except RuntimeError as problem:  # ~somebody who does not exist
-        raise _bad(text, str(problem)) from problem
+    except RuntimeError as error:  # ~name of a user that does not exist
+        raise _bad(text, str(error)) from error
 
 
 def stored_form(source: Source, text: str, base: Path) -> str:
-    """``text`` as a settings file in ``base`` keeps it: a path is relative to that folder."""
+    """Return ``text`` for a settings file in ``base``: a path becomes relative to that folder."""
     if not isinstance(source, LocalSource):
         return text.strip()
     try:
@@ -181,11 +175,8 @@ def stored_form(source: Source, text: str, base: Path) -> str:
 
 
 def without_password(text: str) -> str:
-    """``text`` for a message: one line, and no user name or password in its addresses."""
+    """Return ``text`` for a message: one line, without user name and password in URLs."""
     return re.sub(r"(?<=://)[^/\s@]+@", "", one_line(text))
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 def _npm(text: str, rest: str) -> NpmSource:
@@ -220,25 +211,25 @@ def _git(text: str, rest: str) -> GitSource:
     try:
         parts = urlsplit(rest)
         host, port = parts.hostname or "", parts.port
-    except ValueError as problem:
-        raise _bad(text, str(problem)) from problem
+    except ValueError as error:
+        raise _bad(text, str(error)) from error
     path, ref = _split_ref(parts.path)
     if (parts.username or "").startswith("-"):
-        raise _bad(text, "ssh would take the name of the user for an option")
+        raise _bad(text, "ssh would parse the user name as an option")
     if parts.scheme == "file":
-        host = "file"  # where the folders of repositories on this machine begin
+        host = "file"  # install folder of local repositories
         if "/" in ref and not _is_repository(path, parts.path):
-            path, ref = parts.path, ""  # a folder above has an @ in its name
+            path, ref = parts.path, ""  # the @ belongs to the name of a folder
     elif port is not None:
-        host = f"{host}-{port}"  # a colon is no character for a folder
+        host = f"{host}-{port}"  # a colon is not allowed in folder names
     return _repository(text, parts._replace(path=path).geturl(), host, path, ref)
 
 
 def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSource:
     if not re.fullmatch(_HOST, host):
-        raise _bad(text, f'"{host}" is no name of a host')
+        raise _bad(text, f'"{host}" is not a host name')
     if ref and not re.fullmatch(_REF, ref):
-        raise _bad(text, f'"{ref}" is no name of a branch, tag or commit')
+        raise _bad(text, f'"{ref}" is not a valid name of a branch, tag or commit')
     parts = path.strip("/").removesuffix(".git").split("/")
     if any(part in ("", ".", "..", ".git") or re.search(_UNFIT, part) for part in parts):
         raise _bad(text, "its path cannot be the name of a folder")
@@ -246,12 +237,12 @@ def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSourc
 
 
 def _is_repository(path: str, instead_of: str) -> bool:
-    """Whether a folder is there, and not rather one with the longer name."""
+    """Whether ``path`` is a folder and the longer name ``instead_of`` does not exist."""
     return Path(unquote(path)).is_dir() and not Path(unquote(instead_of)).exists()
 
 
 def _split_ref(path: str) -> tuple[str, str]:
-    """What stands behind the last ``@`` of a path is a ref, slashes included."""
+    """Split at the last ``@``; the ref may contain slashes."""
     found = re.fullmatch(_WITH_REF, path)
     return (found["path"], found["ref"]) if found else (path, "")
 
@@ -263,21 +254,21 @@ def _bad(text: str, why: str) -> BadSource:
     )
 
 
-# Where packages are kept: one folder for each kind of source, below each settings file.
+REQUIREMENTS_FOLDER = ".pi-needs"
 
 
-NEEDS = ".pi-needs"
+class PackageLocation(Record):
+    """An install location: the agent directory, a project's ``.pi``, or a folder for one run.
 
-
-class Shelf(Record):
-    """The agent directory, the ``.pi`` folder of a project, or a folder for one run."""
+    It has one subfolder for each kind of source.
+    """
 
     scope: Scope
     base: Path
-    """Where its settings file is, and where relative paths in it start."""
+    """The folder of its settings file, which relative paths in it are relative to."""
 
     def target(self, source: Source) -> Path:
-        """Where a package is, or would be."""
+        """Return the folder of a package, whether installed or not."""
         match source:
             case NpmSource(name=name):
                 return self.npm.joinpath("node_modules", *name.split("/"))
@@ -289,39 +280,40 @@ class Shelf(Record):
                 return path
 
     def needs(self, source: GitSource | LocalSource) -> Path:
-        """Where that which a package in a folder needs of the Python index is, or would be."""
+        """Return the folder for a package's requirements from the Python index."""
         if isinstance(source, GitSource):
-            return self.target(source) / NEEDS  # so that both change together
+            # Inside the checkout, so that both are replaced together.
+            return self.target(source) / REQUIREMENTS_FOLDER
         number = crc32(source.identity.encode("utf-8", "surrogateescape"))
-        # Cut, so that the number fits into the longest name that a file system allows.
-        return self.base / NEEDS / f"{source.path.name[:50]}-{number:08x}"
+        # Truncated, so that name and number fit into the longest file name.
+        return self.base / REQUIREMENTS_FOLDER / f"{source.path.name[:50]}-{number:08x}"
 
     @property
     def npm(self) -> Path:
-        """One npm project for all packages of npm."""
+        """The npm project for all packages of npm."""
         return self.base / "npm"
 
     @property
     def git(self) -> Path:
-        """One checkout for each repository, by host and path."""
+        """The folder of checkouts, by host and path."""
         return self.base / "git"
 
     @property
     def pypi(self) -> Path:
-        """One folder for each distribution, with what it needs beside pi."""
+        """The folder of distributions, each with its requirements."""
         return self.base / "pypi"
 
 
-LONGEST_NAME, LONGEST_PATH = 255, 2000
-"""Bytes. Linux allows 4096 for a path, of which the folder above a package takes its part."""
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000
+"""Linux allows 4096 for a path, which includes the folder above a package."""
 
 
 def is_too_long(path: str) -> bool:
     """Whether a path, or one of the names in it, is longer than common file systems allow."""
     encoded = path.encode("utf-8", "surrogatepass")
-    return len(encoded) > LONGEST_PATH or max(map(len, encoded.split(b"/"))) > LONGEST_NAME
+    return len(encoded) > MAX_PATH_BYTES or max(map(len, encoded.split(b"/"))) > MAX_NAME_BYTES
 
 
 def normal_name(name: str) -> str:
-    """As the index compares names."""
+    """Normalise a distribution name as the index does."""
     return re.sub(r"[-_.]+", "-", name).lower()

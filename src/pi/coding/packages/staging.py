@@ -1,7 +1,7 @@
-"""Replacing a folder as a whole: what is new is made beside it, and takes its place at the end.
+"""Replaces a folder as a whole, with rollback; records of an installation's result.
 
-Whatever fails on the way, the old folder is there as before. After a crash the next one who works
-here puts it back.
+The new folder is built beside the old one and swapped in at the end. A failure leaves the old
+folder unchanged. After a crash the next process that holds the lock restores it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from pi.base.files import private_directory, read_regular
 from pi.base.records import Record
-from pi.coding.packages.contents import must_be_inside
+from pi.coding.packages.contents import require_inside
 from pi.coding.packages.source import InstallFailed
 
 log = logging.getLogger(__name__)
@@ -28,14 +28,14 @@ log = logging.getLogger(__name__)
 PREFIX = ".packages-"
 _OLD, _UNDONE = "old", "undone"
 _REPLACED, _ADDED = "target", "added"
-"""Notes of what was exchanged: where something was before, and where nothing was."""
+"""Files that record the target of a swap: one that existed before, or a new one."""
 
 
 @contextmanager
 def staging(base: Path) -> Iterator[Path]:
-    """A folder for us alone beside what is replaced; it goes, whatever happens.
+    """Yield a private folder for building; it is always removed.
 
-    What was exchanged counts once the work is over; a failure before that takes it back.
+    A swap is final when the context ends; an exception rolls it back.
     """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=private_directory(base)))  # with mode 0700
     try:
@@ -44,14 +44,14 @@ def staging(base: Path) -> Iterator[Path]:
         _take_back(folder, base)
         remove_tree(folder)
         raise
-    for note in (_REPLACED, _ADDED):  # first, so that a crash meanwhile takes nothing back
+    for note in (_REPLACED, _ADDED):  # first, so that a crash from here on does not roll back
         (folder / note).unlink(missing_ok=True)
     remove_tree(folder)
 
 
 def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
-    """Put ``new`` in the place of ``target``, which is below ``base``; ``work`` is a staging."""
-    must_be_inside(base, target)
+    """Replace ``target``, which is below ``base``, by ``new``; ``work`` is a staging folder."""
+    require_inside(base, target)
     private_directory(target.parent)
     is_there = os.path.lexists(target)
     try:
@@ -60,27 +60,27 @@ def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
         if is_there:
             target.replace(work / _OLD)
         new.replace(target)
-    except OSError as problem:
+    except OSError as error:
         raise InstallFailed(
-            f"Cannot replace {target}: {problem.strerror or problem}.",
-            hint="Check the permissions of that folder; what was there is still there.",
-        ) from problem
+            f"Cannot replace {target}: {error.strerror or error}.",
+            hint="Check the permissions of that folder; its old content is still there.",
+        ) from error
 
 
 def interrupted_work(base: Path) -> list[Path]:
-    """What work that did not come to its end has left in ``base``."""
+    """Return the staging folders that interrupted processes have left in ``base``."""
     return sorted(base.glob(f"{PREFIX}*"))
 
 
-def tidy(base: Path) -> None:
-    """Remove what interrupted work has left in ``base``; for whoever has the lock."""
+def clean_up_interrupted(base: Path) -> None:
+    """Roll back and remove interrupted staging folders in ``base``. The caller holds the lock."""
     for left in interrupted_work(base):
         _take_back(left, base)
         remove_tree(left)
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, also what is read-only; a link goes alone."""
+    """Remove a folder recursively, including read-only files; of a link only the link itself."""
     if not os.path.lexists(folder):
         return
     if folder.is_symlink():
@@ -94,13 +94,13 @@ def remove_tree(folder: Path) -> None:
 
 
 def _take_back(work: Path, base: Path) -> None:
-    """Have what was there before an exchange that does not count."""
+    """Undo a swap."""
     old = work / _OLD
     for name in (_REPLACED, _ADDED):
         if not (note := work / name).is_file():
             continue
         target = base / read_regular(note).decode()
-        must_be_inside(base, target)
+        require_inside(base, target)
         if os.path.lexists(target) and (name == _ADDED or os.path.lexists(old)):
             target.replace(work / _UNDONE)
         if os.path.lexists(old):
@@ -108,64 +108,61 @@ def _take_back(work: Path, base: Path) -> None:
 
 
 def _make_writable(remove: Callable[[str], Any], path: str, _: object) -> None:
-    """Git's objects are read-only, which some systems take for their folders too."""
+    """Retry after making a path writable: git's objects are read-only."""
     try:
         for place in (Path(path).parent, Path(path)):
             if not place.is_symlink():
                 place.chmod(place.stat().st_mode | stat.S_IRWXU)
         remove(path)
-    except OSError as problem:
-        log.info("%s", problem)
-
-
-# What an installation or update brings, and what came of it.
+    except OSError as error:
+        log.info("%s", error)
 
 
 Change: TypeAlias = Literal["fetched", "current", "pinned", "kept", "in place"]
-"""Brought here; already here; not to be moved; newer here than there; used where it is."""
+"""Installed; already up to date; pinned; installed version is newer; used in place."""
 
 
 class Outcome(Record):
-    """One package, before and after."""
+    """Result of an installation or update."""
 
     change: Change
     before: str = ""
-    """The version that was there; empty if there was none."""
+    """The previous version; empty if there was none."""
     after: str = ""
 
 
 class Arrival(Record):
-    """A distribution that an installation brings."""
+    """A distribution that an installation adds or replaces."""
 
     name: str
     version: str
     before: str = ""
-    """The version that it replaces; empty if there was none under this name."""
+    """The version that it replaces; empty if there was none."""
 
 
 Approve: TypeAlias = Callable[[Sequence[Arrival]], Awaitable[None]]
-"""Called with everything that an installation brings, before any of it counts.
+"""Called with all distributions of an installation before it is applied.
 
-Raises ``InstallDeclined`` to leave everything as it was.
+Raises ``InstallDeclined`` to leave everything unchanged.
 """
 
 
 async def approve_all(arrivals: Sequence[Arrival]) -> None:
-    """Ask no question."""
+    """Approve without asking."""
 
 
-def settled(
-    installed: str, wanted: str, *, pinned: bool, newer: bool, force: bool
+def reason_to_skip(
+    installed: str, available: str, *, pinned: bool, newer: bool, force: bool
 ) -> Outcome | None:
-    """Why nothing has to be fetched; ``None`` if something has to.
+    """Return the outcome if nothing has to be installed; ``None`` otherwise.
 
-    ``newer`` says whether ``wanted`` is above what is installed. A version that the person names
-    is brought even if it is a lower one; what merely is the latest never takes us back. ``force``
-    fetches again what is here.
+    ``newer`` is whether ``available`` is newer than the installed version. A version that the user
+    names (``pinned``) is installed even if it is older; the latest version is never a downgrade.
+    ``force`` installs the same version again.
     """
-    if not installed or (installed == wanted and force):
+    if not installed or (installed == available and force):
         return None
-    if installed == wanted:
+    if installed == available:
         return Outcome(change="current", before=installed, after=installed)
     if not pinned and not newer:
         return Outcome(change="kept", before=installed, after=installed)

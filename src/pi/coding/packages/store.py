@@ -1,4 +1,4 @@
-"""Installing, removing and updating: packages on disk and in a settings file, always in step."""
+"""Installs, removes and updates packages; keeps files and settings consistent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pi.base.errors import PiError
 from pi.base.files import FileLock, private_directory
 from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
-from pi.coding.packages.contents import OURS, must_be_inside
-from pi.coding.packages.discovery import Configured, Package, must_be_usable, own_choice
+from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
+from pi.coding.packages.discovery import Configured, Package, own_choice, require_usable
 from pi.coding.packages.entries import (
-    Entry,
     Kind,
-    find,
+    PackageEntry,
+    find_entries,
     read_entries,
     read_entry,
     toggled,
@@ -31,9 +31,9 @@ from pi.coding.packages.source import (
     LocalSource,
     NoMatchingPackage,
     NpmSource,
+    PackageLocation,
     PackageProblem,
     PypiSource,
-    Shelf,
     Source,
     parse_source,
     stored_form,
@@ -43,106 +43,106 @@ from pi.coding.packages.staging import (
     Approve,
     Outcome,
     approve_all,
+    clean_up_interrupted,
     exchange,
     interrupted_work,
     remove_tree,
     staging,
-    tidy,
 )
 from pi.coding.resources.sources import Warn
 from pi.coding.settings.files import SettingsFile
 
-PATIENCE = 60.0
-"""Seconds to wait for another pi that installs."""
+LOCK_WAIT_SECONDS = 60.0
+"""Time to wait for another pi process that installs."""
 
 
 class PackageStore:
-    """The packages of one shelf. Whatever fails leaves files and settings as they were.
+    """The packages of one location. A failure leaves files and settings unchanged.
 
-    ``lock`` is a file of the person's, not of the project's, where it would be in the way.
+    ``lock`` is a file in the agent directory, so that it does not appear in the project.
     """
 
-    def __init__(self, shelf: Shelf, programs: Programs, *, lock: Path, clock: Clock) -> None:
-        self.shelf = shelf
+    def __init__(
+        self, location: PackageLocation, programs: Programs, *, lock: Path, clock: Clock
+    ) -> None:
+        self.location = location
         self._programs = programs
         self._lock = lock
         self._clock = clock
-        self._file = SettingsFile(shelf.base / "settings.json", clock=clock)
+        self._file = SettingsFile(location.base / "settings.json", clock=clock)
 
-    def entries(self) -> tuple[Entry, ...]:
-        """What the settings name."""
+    def entries(self) -> tuple[PackageEntry, ...]:
+        """Return the entries of the settings."""
         return tuple(read_entries(self._listed()))
 
     async def install(self, text: str, cwd: Path, approve: Approve = approve_all) -> Outcome:
-        """Fetch a package, then name it in the settings, once; wishes for it stay."""
+        """Install a package, then add it to the settings; existing filters are kept."""
         source = parse_source(text, cwd)
-        stored = stored_form(source, text, self.shelf.base)
+        stored = stored_form(source, text, self.location.base)
 
         def name_it() -> None:
-            listed = self._listed()  # as it is now: fetching may have taken a while
-            places = find(listed, source, text, self.shelf.base)
+            listed = self._listed()  # read again: the settings may have changed meanwhile
+            places = find_entries(listed, source, text, self.location.base)
             known = read_entry(listed[places[0]]) if places else None
-            entry = Entry(source=stored) if known is None else replace(known, source=stored)
+            entry = PackageEntry(source=stored) if known is None else replace(known, source=stored)
             self._write(listed, with_entry(listed, entry, places))
 
-        async with self._turn():
-            self._listed()  # settings that cannot be used are told before anything is fetched
-            return await self._bring(source, update=False, approve=approve, then=name_it)
+        async with self._locked():
+            self._listed()  # raises for invalid settings before anything is fetched
+            return await self._fetch(source, update=False, approve=approve, then=name_it)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
-        """Take a package out of the settings, then off the disk; a folder of one's own stays."""
+        """Remove a package from the settings, then from disk; a local folder is kept."""
         source = parse_source(text, cwd)
-        async with self._turn():
+        async with self._locked():
             listed = self._listed()
-            places = find(listed, source, text, self.shelf.base)
+            places = find_entries(listed, source, text, self.location.base)
             if not places:
                 raise NoMatchingPackage(without_password(text))
             entry = read_entry(listed[places[0]])
             if entry is not None:
-                source = entry.parsed(self.shelf.base)
+                source = entry.parsed(self.location.base)
             self._write(listed, [each for at, each in enumerate(listed) if at not in places])
             try:
                 await self._drop(source)
-            except PiError as problem:
-                warn(f"{self.shelf.target(source)} was left: {problem.explain()}")
+            except PiError as error:
+                warn(f"{self.location.target(source)} was not removed: {error.explain()}")
 
     async def update(
         self, configured: Configured, *, force: bool = False, approve: Approve = approve_all
     ) -> Outcome:
-        """Bring the newest version of a package that is not pinned, or one that is missing."""
-        async with self._turn():
-            return await self._bring(configured.source, update=True, force=force, approve=approve)
+        """Install the newest version of a package that is not pinned, or a missing package."""
+        async with self._locked():
+            return await self._fetch(configured.source, update=True, force=force, approve=approve)
 
     async def recover(self) -> None:
-        """Put back what a crash in the middle of an exchange has left aside."""
-        if interrupted_work(self.shelf.base):
-            async with self._turn():
+        """Roll back an interrupted installation."""
+        if interrupted_work(self.location.base):
+            async with self._locked():
                 pass
 
     async def toggle(self, package: Package, kind: Kind, path: str, *, on: bool) -> None:
-        """Use, or no longer use, one resource of a package, as the settings here say."""
+        """Switch one resource of a package on or off in the settings of this location."""
         configured = package.configured
-        async with self._turn():
+        async with self._locked():
             listed = self._listed()
             source = configured.source
-            places = find(listed, source, configured.entry.source, self.shelf.base)
+            places = find_entries(listed, source, configured.entry.source, self.location.base)
             entry = read_entry(listed[places[0]]) if places else None
-            if entry is None:  # a package of the person's, of which the project wants less or more
-                stored = stored_form(source, configured.entry.source, self.shelf.base)
-                entry = Entry(source=stored, autoload=False)
+            if entry is None:  # a package of the user that the project changes
+                stored = stored_form(source, configured.entry.source, self.location.base)
+                entry = PackageEntry(source=stored, autoload=False)
             offered = package.offered.get(kind, ())
-            base = None if entry.autoload else _chosen_before(package, self.shelf, kind)
+            base = None if entry.autoload else _chosen_before(package, self.location, kind)
             changed = toggled(entry, kind, path, offered, on=on, base=base)
             self._write(listed, with_entry(listed, changed, places))
 
-    # ----------------------------------------------------------------------------------------------
-
     @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Be the only one who works on this shelf."""
+    async def _locked(self) -> AsyncIterator[None]:
+        """Hold the lock, and clean up after interrupted processes."""
         private_directory(self._lock.parent)
-        async with FileLock(self._lock, wait=PATIENCE, clock=self._clock):
-            tidy(private_directory(self.shelf.base))
+        async with FileLock(self._lock, wait=LOCK_WAIT_SECONDS, clock=self._clock):
+            clean_up_interrupted(private_directory(self.location.base))
             yield
 
     def _listed(self) -> list[object]:
@@ -155,7 +155,7 @@ class PackageStore:
         if after != before:
             self._file.change({("packages",): after or None})
 
-    async def _bring(
+    async def _fetch(
         self,
         source: Source,
         *,
@@ -164,49 +164,49 @@ class PackageStore:
         approve: Approve,
         then: Callable[[], None] = lambda: None,
     ) -> Outcome:
-        """Have a package here; if ``then`` fails, all is as it was before."""
+        """Install a package; if ``then`` raises, the installation is rolled back."""
         match source:
             case LocalSource():
-                bring = partial(_in_place, source)
+                install = partial(_in_place, source)
             case GitSource():
-                bring = partial(git.bring, source)
+                install = partial(git.install_git, source)
             case NpmSource():
-                bring = partial(npm.bring, source)
+                install = partial(npm.install_npm, source)
             case PypiSource():
-                bring = partial(pypi.bring, source)
-        shelf = self.shelf
+                install = partial(pypi.install_pypi, source)
+        location = self.location
         try:
-            with staging(shelf.base) as work:
-                done = await bring(
-                    shelf, self._programs, work, update=update, force=force, approve=approve
+            with staging(location.base) as work:
+                done = await install(
+                    location, self._programs, work, update=update, force=force, approve=approve
                 )
                 then()
-            if shelf.scope == "project":
-                _keep_out_of_history(shelf, _brought(source, shelf))
-        except OSError as problem:
-            raise InstallFailed(f"Cannot install below {shelf.base}: {problem}") from problem
+            if location.scope == "project":
+                _keep_out_of_history(location, _installed_folder(source, location))
+        except OSError as error:
+            raise InstallFailed(f"Cannot install below {location.base}: {error}") from error
         return done
 
     async def _drop(self, source: Source) -> None:
         if isinstance(source, LocalSource):
-            remove_tree(self.shelf.needs(source))
+            remove_tree(self.location.needs(source))
             return
         if isinstance(source, NpmSource):
-            with staging(self.shelf.base) as work:
-                await npm.drop(source, self.shelf, self._programs, work)
+            with staging(self.location.base) as work:
+                await npm.uninstall_npm(source, self.location, self._programs, work)
             return
-        target = self.shelf.target(source)
-        must_be_inside(self.shelf.base, target)
+        target = self.location.target(source)
+        require_inside(self.location.base, target)
         remove_tree(target)
-        for folder in target.parents:  # of hosts and owners that have nothing left
-            if folder in (self.shelf.git, self.shelf.pypi) or any(folder.iterdir()):
+        for folder in target.parents:  # empty folders of hosts and owners
+            if folder in (self.location.git, self.location.pypi) or any(folder.iterdir()):
                 break
             folder.rmdir()
 
 
 async def _in_place(
     source: LocalSource,
-    shelf: Shelf,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -214,54 +214,54 @@ async def _in_place(
     force: bool,
     approve: Approve,
 ) -> Outcome:
-    """Leave a folder where it is; only what it needs is installed, or updated."""
+    """Use a folder in place; only its requirements are installed or updated."""
     if not source.path.exists():
         raise InstallFailed(
-            f"There is no {source.path}.",
-            hint="For a package from elsewhere write npm:name, pypi:name or git:host/owner/name.",
+            f"{source.path} does not exist.",
+            hint="For a remote package write npm:name, pypi:name or git:host/owner/name.",
         )
-    if source.path.is_file() and source.path.suffix not in OURS:
+    if source.path.is_file() and source.path.suffix not in PYTHON_SUFFIXES:
         raise InstallFailed(
             f"{source.path} is not an extension in Python.", hint=_hint_for(source.path)
         )
-    must_be_usable(source, source.path)
-    target = shelf.needs(source)
+    require_usable(source, source.path)
+    target = location.needs(source)
     package = str(source.path)
     if wheels := await needed_wheels(source.path, target, programs, work, package=package):
         await approve(arrivals(wheels, target))
         site = await install_wheels(wheels, work, programs)
-        exchange(site, target, base=shelf.base, work=work)
+        exchange(site, target, base=location.base, work=work)
     else:
         remove_tree(target)
     return Outcome(change="in place")
 
 
 def _hint_for(file: Path) -> str:
-    """What to do with a file that is no extension of ours."""
+    """Return a hint for a file that is not an extension in Python."""
     match file.suffix:
         case ".ts" | ".js" | ".mjs":
-            return "Extensions in TypeScript or JavaScript run in the original."
+            return "Extensions in TypeScript or JavaScript run in the original pi."
         case ".whl":
             name = file.name.partition("-")[0].replace("_", "-")
             return f"For a wheel, run `PIP_FIND_LINKS={file.parent} pi install pypi:{name}`."
     return "A package is a folder, an address or a name; a single file must end with .py."
 
 
-def _brought(source: Source, shelf: Shelf) -> Path:
-    """What is on the shelf for a source: the package, or what a local one needs."""
-    return shelf.needs(source) if isinstance(source, LocalSource) else shelf.target(source)
+def _installed_folder(source: Source, location: PackageLocation) -> Path:
+    """Return the installed folder of a source: the package, or a local package's requirements."""
+    return location.needs(source) if isinstance(source, LocalSource) else location.target(source)
 
 
-def _keep_out_of_history(shelf: Shelf, target: Path) -> None:
-    """Have git ignore what is installed into a project: its settings say how to get it."""
-    folder = shelf.base / target.relative_to(shelf.base).parts[0]
+def _keep_out_of_history(location: PackageLocation, target: Path) -> None:
+    """Add a .gitignore to packages in a project: its settings are enough to install them."""
+    folder = location.base / target.relative_to(location.base).parts[0]
     note = folder / ".gitignore"
     if folder.is_dir() and not note.exists():
         note.write_text("*\n", encoding="utf-8")
 
 
-def _chosen_before(package: Package, shelf: Shelf, kind: Kind) -> tuple[str, ...]:
-    """What a change in this shelf's settings starts from: the person's choice, or nothing."""
-    if package.configured.scope == shelf.scope:
+def _chosen_before(package: Package, location: PackageLocation, kind: Kind) -> tuple[str, ...]:
+    """Return the selection that a project's entry modifies: the user's, or nothing."""
+    if package.configured.scope == location.scope:
         return ()
     return own_choice(package.configured.entry, kind, package.offered.get(kind, ()))

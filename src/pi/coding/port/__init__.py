@@ -1,1 +1,1 @@
-"""What modes and extensions may ask of a session: protocols and records, no implementation."""
+"""The session protocol for modes and extensions: protocols and records, no implementation."""

@@ -1,4 +1,4 @@
-"""What extensions draw, described without a screen: anything with ``render(width)``."""
+"""``Drawable`` and ``Theme``: what extensions draw, independent of the screen."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from pi.coding.bus import PASSED_ON
 
 
 class Drawable(Protocol):
-    """Something that can be drawn; it may also have ``handle_input(key)`` and ``invalidate()``."""
+    """Anything that can be drawn. It may also have ``handle_input(key)`` and ``invalidate()``."""
 
     def render(self, width: int) -> Sequence[str]:
-        """The lines, none wider than ``width`` columns."""
+        """Return the lines, none wider than ``width`` columns."""
         ...
 
 
 Make: TypeAlias = Callable[..., Drawable]
-"""Makes what is drawn. It is given as much of what the place has to offer as it takes."""
+"""Creates a drawable. It is called with as many of the offered arguments as it takes."""
 Lines: TypeAlias = Sequence[str] | Make
 
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def made(make: Make, *given: object) -> Drawable:
-    """What ``make`` makes of as many of the ``given`` things as it asks for."""
-    wanted = signature(make).parameters.values()
-    if any(each.kind is Parameter.VAR_POSITIONAL for each in wanted):
+    """Call ``make`` with as many of the ``given`` arguments as it accepts."""
+    parameters = signature(make).parameters.values()
+    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
         return make(*given)
-    asked = [each for each in wanted if each.kind in _PLACES and each.default is Parameter.empty]
+    asked = [
+        each for each in parameters if each.kind in _PLACES and each.default is Parameter.empty
+    ]
     return make(*given[: len(asked)])
 
 
@@ -37,62 +39,62 @@ class Rows(Protocol):
     """Rows of the screen that belong to an extension."""
 
     def invalidate(self) -> None:
-        """Have these rows drawn again, and no others."""
+        """Redraw these rows only."""
         ...
 
     def remove(self) -> None:
-        """Have them no longer."""
+        """Remove these rows."""
         ...
 
 
 class NoRows:
-    """Rows that nobody sees."""
+    """Rows that are not shown."""
 
     def invalidate(self) -> None:
-        """Nothing is drawn."""
+        """Do nothing."""
 
     def remove(self) -> None:
-        """Nothing was there."""
+        """Do nothing."""
 
 
 class Theme(Protocol):
-    """Colours by meaning, and what else can be done to a text."""
+    """Colours by meaning, and text attributes."""
 
     @property
     def name(self) -> str:
-        """What the theme is called; empty where there are no colours."""
+        """The name of the theme; empty where there are no colours."""
         ...
 
     def fg(self, name: str, text: str) -> str:
-        """``text`` in a colour of the theme."""
+        """Return ``text`` in a foreground colour of the theme."""
         ...
 
     def bg(self, name: str, text: str) -> str:
-        """``text`` on a colour of the theme."""
+        """Return ``text`` on a background colour of the theme."""
         ...
 
     def bold(self, text: str) -> str:
-        """``text``, heavier."""
+        """Return ``text`` in bold."""
         ...
 
     def italic(self, text: str) -> str:
-        """``text``, slanted."""
+        """Return ``text`` in italics."""
         ...
 
     def underline(self, text: str) -> str:
-        """``text`` with a line below it."""
+        """Return ``text`` underlined."""
         ...
 
     def dim(self, text: str) -> str:
-        """``text``, fainter."""
+        """Return ``text`` dimmed."""
         ...
 
     def inverse(self, text: str) -> str:
-        """``text`` with its colours exchanged."""
+        """Return ``text`` with its colours swapped."""
         ...
 
     def strikethrough(self, text: str) -> str:
-        """``text``, crossed out."""
+        """Return ``text`` struck through."""
         ...
 
 
@@ -101,22 +103,22 @@ def _as_it_is(text: str) -> str:
 
 
 class PlainTheme:
-    """No colours: every text stays as it is."""
+    """A theme without colours: returns every text unchanged."""
 
     name = ""
     bold = italic = underline = dim = inverse = strikethrough = staticmethod(_as_it_is)
 
     def fg(self, name: str, text: str) -> str:
-        """``text`` as it is."""
+        """Return ``text`` unchanged."""
         return text
 
     def bg(self, name: str, text: str) -> str:
-        """``text`` as it is."""
+        """Return ``text`` unchanged."""
         return text
 
 
-class Drawn:
-    """A drawable that harms no screen: the first failure is told, and from then on it is empty."""
+class GuardedDrawable:
+    """Wraps an extension's drawable. The first exception is reported; from then on it is empty."""
 
     def __init__(self, drawable: Drawable, failed: Callable[[BaseException], None]) -> None:
         self._drawable = drawable
@@ -124,20 +126,20 @@ class Drawn:
         self._has_failed = False
 
     def render(self, width: int) -> Sequence[str]:
-        """The lines of the drawable; none once it has failed."""
+        """Return the lines of the drawable; none once it has failed."""
         if self._has_failed:
             return ()
         try:
             return [str(line) for line in self._drawable.render(width)]
         except PASSED_ON:
             raise
-        except BaseException as problem:
+        except BaseException as error:
             self._has_failed = True
-            self._failed(problem)
+            self._failed(error)
             return ()
 
     def invalidate(self) -> None:
-        """Pass it on, to those that remember something."""
+        """Forward to the drawable, if it has ``invalidate``."""
         forget = getattr(self._drawable, "invalidate", None)
         if forget is not None:
             forget()

@@ -1,4 +1,4 @@
-"""What modes give to extensions, and get from them."""
+"""``ExtensionsPort``: what modes provide to extensions and request from them, and its records."""
 
 from __future__ import annotations
 
@@ -12,40 +12,43 @@ if TYPE_CHECKING:
 
 
 class InputMode(Record):
-    """What texts with a prefix are, and who takes them."""
+    """Texts with a prefix, and the extension function that handles them."""
 
     label: str
-    """Shown at the editor while such a text is written."""
+    """Shown at the editor while such a text is typed."""
     run: Callable[[str, Any], Any]
-    """``run(text, ctx)``, sync or async: given the text behind the prefix when it is sent."""
+    """``run(text, ctx)``, sync or async.
+
+    Called with the text after the prefix when it is submitted.
+    """
     colour: str = "bashMode"
-    """Of the editor's border, by its name in the theme."""
+    """Colour of the editor's border, by its name in the theme."""
 
 
 Sink: TypeAlias = Literal["log", "export", "share"]
 
 
-class Clash(Record):
-    """Something that was registered and does not count."""
+class NameConflict(Record):
+    """A registration that has no effect, because its name is taken."""
 
     kind: str
     name: str
     loser: str
-    """Where the extension is that registered it."""
+    """Path of the extension that registered it."""
     winner: str
-    """Where the one is that has the name; ``pi`` if it is built in."""
+    """Path of the extension that owns the name; ``pi`` if it is built in."""
 
 
 ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
 
 
 class ViewOptions(Record):
-    """How something is to be drawn."""
+    """How something is drawn."""
 
     expanded: bool = False
-    """Whether the person wants to see everything."""
+    """Whether the full content is shown."""
     output_pad: int = 0
-    """Columns that are free at the left of texts."""
+    """Columns of padding to the left of texts."""
 
 
 class ExtensionViews(Protocol):
@@ -62,101 +65,101 @@ class ExtensionViews(Protocol):
     def rows(
         self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
-        """Rows that an extension renders; ``None`` if none does."""
+        """Return the rows that an extension renders; ``None`` if none does."""
         ...
 
     def markdown(self, text: str, about: Mapping[str, Any]) -> str:
-        """Markdown after the transforms of all extensions."""
+        """Return Markdown after the transforms of all extensions."""
         ...
 
 
 class ExtensionsPort(Protocol):
-    """What modes give to extensions, and get from them."""
+    """What modes provide to extensions, and request from them."""
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Let extensions reach the person; before the session is started."""
+        """Connect the user interface. To be called before the session is started."""
         ...
 
     def infos(self) -> Sequence[ExtensionInfo]:
         """Every extension that was found."""
         ...
 
-    def clashes(self) -> Sequence[Clash]:
-        """What extensions have registered under names that count for somebody else."""
+    def clashes(self) -> Sequence[NameConflict]:
+        """Registrations that have no effect, because their names are taken."""
         ...
 
     def foreign(self) -> Sequence[str]:
-        """Files that only the original can run."""
+        """Files that only the original pi can run."""
         ...
 
     def find(self, text: str) -> str | None:
-        """The name of the command that ``text`` calls, if it calls one."""
+        """Return the name of the extension command that ``text`` calls, if any."""
         ...
 
     def shortcuts(self) -> Mapping[str, str]:
-        """Keys that extensions want, with what they do."""
+        """Shortcut keys of extensions, with their descriptions."""
         ...
 
     async def press(self, key: str) -> bool:
-        """Do what a key of an extension does; False if no extension wants it."""
+        """Run the shortcut of a key. Returns False if no extension has registered the key."""
         ...
 
     @property
     def views(self) -> ExtensionViews:
-        """Draws tools, messages, entries and statuses."""
+        """Renderers for tools, messages, entries and statuses."""
         ...
 
     def input_mode(self, text: str) -> InputMode | None:
-        """What takes a text that begins so, if an extension does."""
+        """Return the input mode of a text by its prefix, if an extension has registered one."""
         ...
 
     async def take(self, text: str) -> bool:
-        """Give a text to the extension that takes it; False if none does."""
+        """Pass a text to its input mode. Returns False if it has none."""
         ...
 
     def redacted(self, text: str, sink: Sink) -> str:
-        """``text`` as extensions let it leave the program."""
+        """Return ``text`` after the redaction of all extensions."""
         ...
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
-        """Have ``moved`` called when another session or branch is to be shown than before.
+        """Call ``moved`` when another session or branch is shown.
 
-        ``reloaded`` is called when it is the same one, but with other extensions.
+        ``reloaded`` is called when the session is the same, but its extensions were reloaded.
         """
         ...
 
     def markdown(self, text: str, **about: Any) -> str:
-        """Markdown as extensions want it drawn."""
+        """Return Markdown after the transforms of all extensions."""
         ...
 
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
-        """What an argument of a command could be."""
+        """Return completions for an argument of a command."""
         ...
 
     async def references(self, typed: str) -> Sequence[str]:
-        """How a reference like ``rule://`` may go on of which this was typed."""
+        """Return completions for a partly typed reference such as ``rule://``."""
         ...
 
     async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
+        """Reload settings, resources and extensions."""
         ...
 
-    async def shutdown_wanted(self) -> None:
-        """Until an extension asks the program to end."""
+    async def wait_for_shutdown(self) -> None:
+        """Wait until an extension requests shutdown."""
         ...
 
 
 class ExtensionInfo(Record):
-    """What is known of one extension, for lists and ``--verbose``."""
+    """One extension, for lists and ``--verbose``."""
 
     name: str
     path: str
     rank: str
     source: str = ""
-    """The package that it is from, or how else it was found."""
+    """The package that contains it, or how else it was found."""
     state: Literal["waiting", "loaded", "failed"] = "waiting"
-    """``waiting`` until something happens that its manifest names, or if it is for other modes."""
+    """``waiting`` until an event occurs that its manifest names, or if it is for other modes."""
     milliseconds: float = 0.0
-    """What loading it took."""
+    """How long loading took."""
     problem: str = ""
-    """Why it could not be loaded."""
+    """Why loading failed."""

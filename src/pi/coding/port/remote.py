@@ -1,4 +1,4 @@
-"""Sessions that run elsewhere, as extensions bring them here."""
+"""Remote sessions shown by extensions: ``Remote``, ``Replica`` and the feed items between them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,24 @@ from typing import Any, Literal, Protocol, TypeAlias
 from pi.ai.messages import Image, Json
 from pi.base.records import Record
 
-# One step of a session, as data: what feeds give and replicas take.
-
-
 Kind: TypeAlias = Literal["snapshot", "entry", "event", "leaf", "state"]
 
 
 class FeedItem(Record):
-    """One step of a session."""
+    """One step of a session as data: what feeds return and replicas apply."""
 
     seq: int
     kind: Kind
     data: Any
-    """JSON: of a snapshot the header, all entries, the leaf, the state and the answer so far."""
+    """JSON. A snapshot has the header, all entries, the leaf, the state and the partial answer."""
 
 
 class Remote(Protocol):
-    """The other end: whoever runs the session that is shown here."""
+    """The process that runs the session shown here."""
 
     @property
     def capabilities(self) -> Collection[str]:
-        """What may be asked of it: ``prompt``, ``abort``."""
+        """Supported requests: ``prompt``, ``abort``."""
         ...
 
     async def prompt(
@@ -38,22 +35,22 @@ class Remote(Protocol):
         *,
         streaming: Literal["steer", "followUp"] | None,
     ) -> None:
-        """Have it answer what was said here; ``streaming`` says how to queue it meanwhile."""
+        """Send a prompt to the remote session; ``streaming`` says how to queue it during a run."""
         ...
 
     async def abort(self) -> None:
-        """Have it end what is under way."""
+        """Abort the run of the remote session."""
         ...
 
 
 class Replica(Protocol):
-    """What is shown here of a session that runs elsewhere."""
+    """The local copy of a remote session."""
 
     @property
     def closed(self) -> bool:
-        """Whether another session has taken its place; what is received then is lost."""
+        """Whether another session was opened instead; items received from then on are ignored."""
         ...
 
     async def receive(self, item: FeedItem | Json) -> None:
-        """Take over one step, as ``pi.feed()`` of the other end gave it; in the same order."""
+        """Apply one item of ``pi.feed()`` of the remote side, in order."""
         ...

@@ -1,4 +1,4 @@
-"""What a session answers when it is asked, in the JSON names of RPC."""
+"""Records that the port takes and returns, with their RPC field names."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pi.coding.resources.sources import SourceInfo
 
 
 class Account(Record):
-    """A provider, and what is known of the person's credentials for it; never what they are."""
+    """A provider and the state of the user's credentials for it, without their values."""
 
     provider: Provider
     usable: bool
-    """Whether requests have credentials to go with, wherever they come from."""
+    """Whether credentials are available from any source."""
     logged_in: bool = False
     """Whether the store has the tokens of a login."""
     has_key: bool = False
-    """Whether the store has a key."""
+    """Whether the store has an API key."""
 
     @property
     def is_stored(self) -> bool:
-        """Whether there is something to forget."""
+        """Whether the store has anything to remove."""
         return self.logged_in or self.has_key
 
 
@@ -36,34 +36,34 @@ Streaming: TypeAlias = Literal["steer", "followUp"]
 
 
 class SubSession(Record):
-    """What a nested session is to do. It inherits model wraps, file layers, guards and trust."""
+    """Options of a nested session. It inherits model wraps, file layers, guards and trust."""
 
     prompt: str
     tools: tuple[str, ...] | None = None
-    """Names of built-in tools that are on; ``None`` means the usual ones."""
+    """Names of the active built-in tools; ``None`` means the default ones."""
     custom_tools: tuple[AgentTool, ...] = ()
     model: Model | str | None = None
-    """Else that of the session."""
+    """``None`` means the model of the parent session."""
     thinking: ThinkingLevel | None = None
     system: str | None = None
-    """In place of the whole system prompt."""
+    """Replaces the whole system prompt."""
     seconds: float | None = None
-    """After which it is aborted."""
+    """Time limit; the session is aborted after it."""
     turns: int | None = None
-    """Answers after which it is aborted, if it does not come to an end by itself."""
+    """Maximum number of answers; the session is aborted after them."""
     cost: float | None = None
-    """Dollars after which it is aborted."""
+    """Cost limit in dollars; the session is aborted above it."""
     cwd: Path | None = None
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
-    """Those of the session that are loaded in it as well: none, all, or the ones of these names.
+    """Extensions of the parent session that are loaded in it as well: none, all, or those named.
 
-    Those whose manifests say ``sub_sessions = true`` are loaded anyway. All of them guard it in
-    any case, so one that is loaded there too is asked there and here.
+    Extensions whose manifests have ``sub_sessions = true`` are always loaded. All extensions of the
+    parent guard the nested session in any case, so one that is also loaded there runs twice.
     """
 
 
 class Command(Record):
-    """One command."""
+    """A slash command."""
 
     name: str
     description: str | UnsetType = UNSET
@@ -72,7 +72,7 @@ class Command(Record):
 
 
 class SessionState(Record):
-    """What a session is at this moment."""
+    """The state of a session at this moment."""
 
     model: Model | UnsetType = UNSET
     thinking_level: ThinkingLevel
@@ -97,37 +97,37 @@ class CycledModel(Record):
 
 
 class Replaced(Record):
-    """Whether another session took the place of this one."""
+    """Whether another session replaced this one."""
 
     cancelled: bool
 
 
 class Forked(Record):
-    """The words of the message that a fork was made before."""
+    """The text of the message that a fork starts before."""
 
     text: str
     cancelled: bool
 
 
 class Navigated(Record):
-    """What became of a move in the tree."""
+    """The result of a move in the tree."""
 
     cancelled: bool = False
     aborted: bool = False
     text: str | None = None
-    """What was said at the target, to be said differently."""
+    """The user message at the target, for editing."""
     summary_id: str | None = None
 
 
 class ForkPoint(Record):
-    """Something the person said, before which a fork can be made."""
+    """A user message that a fork can start before."""
 
     entry_id: str
     text: str
 
 
 class Queues(Record):
-    """Messages that were taken back from the queues."""
+    """Messages that were removed from the queues."""
 
     steering: tuple[str, ...] = ()
     follow_up: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
-"""What modes talk to: a session here, or a replica of one that runs elsewhere.
+"""``SessionPort``: the session as modes use it, and the protocols of its parts.
 
-Commands go in, events come out.
+Modes call its parts and subscribe to its events. The session is local, or a replica of a remote
+one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pi.ai.messages import AssistantMessage, Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.providers.chosen_servers import Standing
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.models.registry import Choice
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.results import (
     Account,
@@ -46,41 +47,38 @@ if TYPE_CHECKING:
 
 
 Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
-"""Called once a prompt is known to be good, before the run begins."""
+"""Called once a prompt is accepted, before the run starts."""
 
 Fill: TypeAlias = Callable[[MissingValues], Awaitable[Mapping[str, str] | None]]
-"""Asks for the values that a template lacks; ``None`` if nobody gives them."""
+"""Returns values for the missing variables of a template; ``None`` if the user cancelled."""
 
 
 class NestedSession(Protocol):
-    """As much of a session as a handle needs."""
+    """The part of a session that the handle of a nested session needs."""
 
     async def prompt(self, text: str) -> AssistantMessage | None:
-        """Say something; gives the last answer."""
+        """Send a prompt; returns the last answer."""
         ...
 
     async def steer(self, text: str) -> None:
-        """Have it delivered after the tools of the current turn."""
+        """Deliver a message after the tools of the current turn."""
         ...
 
     async def abort(self) -> None:
-        """End what is under way."""
+        """Abort the current run."""
         ...
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Have ``listener`` called with every public event."""
+        """Subscribe to every public event. Returns an unsubscribe function."""
         ...
 
     async def close(self) -> None:
-        """Let everything go."""
+        """Close the session."""
         ...
 
 
-# The parts of a session that modes talk to, each for one kind of question or command.
-
-
 class PromptPort(Protocol):
-    """Saying something."""
+    """Prompts and message queues."""
 
     async def prompt(
         self,
@@ -93,126 +91,126 @@ class PromptPort(Protocol):
         fill: Fill | None = None,
         check: Callable[[str], None] | None = None,
     ) -> Next | None:
-        """Say something and wait until the agent is idle again."""
+        """Send a prompt and wait until the agent is idle again."""
         ...
 
     async def steer(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
     ) -> None:
-        """Have it delivered after the tools of the current turn."""
+        """Deliver a message after the tools of the current turn."""
         ...
 
     async def follow_up(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
     ) -> None:
-        """Have it delivered when the agent would stop."""
+        """Deliver a message when the agent would stop."""
         ...
 
     async def clear_queue(self) -> Queues:
-        """Take back what was queued."""
+        """Remove and return all queued messages."""
         ...
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Say for this session how queued messages are delivered."""
+        """Set for this session how queued messages are delivered."""
         ...
 
 
 class ModelPort(Protocol):
-    """Who answers, and how much it thinks."""
+    """Model and thinking level."""
 
     @property
     def current(self) -> Model | None:
-        """The model that answers."""
+        """The selected model."""
         ...
 
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """How much it thinks."""
+        """The thinking level."""
         ...
 
     def available(self) -> tuple[Model, ...]:
-        """Every model that could answer."""
+        """Every model that has credentials."""
         ...
 
     def offered(self) -> tuple[Model, ...]:
-        """Every model that the user can choose, also of servers that were found on this machine."""
+        """Every model that the user can select, including those of local servers."""
         ...
 
     def found(self) -> tuple[Standing, ...]:
-        """The servers that were found on this machine and may not answer, with their owners."""
+        """Servers found on this machine that are not approved, with their owners."""
         ...
 
     def levels(self) -> tuple[ThinkingLevel, ...]:
-        """How much the model can be told to think."""
+        """The thinking levels that the model supports."""
         ...
 
     def known(self) -> tuple[Model, ...]:
-        """Every model there is, also those that cannot answer for want of credentials."""
+        """Every known model, including those without credentials."""
         ...
 
     async def discover(self) -> None:
-        """Ask the model servers of this machine, whose models can then be chosen."""
+        """Query the model servers of this machine, so that their models can be selected."""
         ...
 
-    async def find_somebody(self) -> None:
-        """Where nobody answers, have somebody answer who needs no key, if there is one."""
+    async def select_fallback_model(self) -> None:
+        """Select a model that needs no API key, if no model is configured."""
         ...
 
     @property
-    def scope(self) -> tuple[Choice, ...]:
+    def scope(self) -> tuple[ResolvedModel, ...]:
         """The models to cycle through; empty means all."""
         ...
 
-    def limit_to(self, patterns: Sequence[str]) -> None:
-        """Cycle through the models that these mean; none means all."""
+    def set_scope(self, patterns: Sequence[str]) -> None:
+        """Cycle through the models that match the patterns; none means all."""
         ...
 
-    async def pick(self, wanted: Model | str, *, anew: bool = False) -> Model:
-        """Have the model answer that a pattern means."""
+    async def select(self, model: Model | str, *, anew: bool = False) -> Model:
+        """Select the model that matches a pattern."""
         ...
 
-    async def choose(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
-        """Have that model answer; ``anew`` also if the owner of its server has changed."""
+    async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+        """Select a model; ``anew`` also if the owner of its server has changed."""
         ...
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
-        """The next model."""
+        """Select the next model."""
         ...
 
-    async def think(self, level: str) -> None:
-        """Have the model think that much."""
+    async def set_thinking_level(self, level: str) -> None:
+        """Set the thinking level."""
         ...
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
-        """The next level."""
+        """Select the next thinking level."""
         ...
 
 
 class SessionsPort(Protocol):
-    """Another session in the place of this one."""
+    """Replacing this session by another one."""
 
     async def new(self, parent_session: str | None = None) -> Replaced:
-        """Begin a new session."""
+        """Start a new session."""
         ...
 
     async def switch(self, path: Path) -> Replaced:
-        """Go on with the session of a file."""
+        """Resume the session in a file."""
         ...
 
     async def fork(self, entry_id: str) -> Forked:
-        """Go on in a copy of what led to something the person said."""
+        """Fork before a user message."""
         ...
 
     async def fork_file(self, path: Path) -> Replaced:
-        """Go on in a copy of the session of a file, which somebody else may have open."""
+        """Fork the session in a file, which another process may have open."""
         ...
 
     async def clone(self) -> Replaced:
-        """Go on in a copy of the branch."""
+        """Clone the current branch into a new session."""
         ...
 
-    async def take_in(self, path: Path) -> Replaced:
-        """Copy a session file that lies elsewhere, and go on with the copy."""
+    async def import_file(self, path: Path) -> Replaced:
+        """Import a session file and resume the copy."""
         ...
 
 
@@ -228,16 +226,16 @@ class TreePort(Protocol):
         replace_instructions: bool = False,
         label: str = "",
     ) -> Navigated:
-        """Go to an entry."""
+        """Move the leaf to an entry."""
         ...
 
     def abort(self) -> None:
-        """Stop the summary that is being written."""
+        """Abort the branch summary that is being written."""
         ...
 
 
 class ShellPort(Protocol):
-    """Commands of the person."""
+    """Shell commands of the user."""
 
     async def run(
         self,
@@ -250,16 +248,16 @@ class ShellPort(Protocol):
         ...
 
     def stop(self) -> None:
-        """End every command that runs."""
+        """Kill all running commands."""
         ...
 
 
 class CompactionPort(Protocol):
-    """Making the conversation shorter."""
+    """Compacting the conversation."""
 
     @property
     def busy(self) -> bool:
-        """Whether a compaction is under way."""
+        """Whether a compaction is running."""
         ...
 
     async def compact(self, instructions: str = "") -> CompactionResult:
@@ -267,67 +265,70 @@ class CompactionPort(Protocol):
         ...
 
     def abort(self) -> None:
-        """End the compaction that is under way."""
+        """Abort the running compaction."""
         ...
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Say for this session whether it happens by itself."""
+        """Turn automatic compaction on or off for this session."""
         ...
 
     def dropped(self) -> Sequence[Entry]:
-        """What the model is no longer shown."""
+        """Entries that compaction removed from the model's context."""
         ...
 
 
 class RetryPort(Protocol):
-    """Asking again after a failed answer."""
+    """Retrying failed answers."""
 
     async def abort(self) -> bool:
-        """Give up the retry that is being waited for; False if it is not, or no longer."""
+        """Cancel the pending retry. Returns False if none is pending."""
         ...
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Say for this session whether failed answers are asked for again."""
+        """Turn automatic retries on or off for this session."""
         ...
 
 
 class ExportsPort(Protocol):
-    """The session for others, without the person's secrets."""
+    """Exporting the session without the user's secrets."""
 
     async def write(self, output: str | None = None) -> Path:
-        """Write the session as a page, or as what the name of ``output`` says."""
+        """Write the session as HTML, or in the format of the suffix of ``output``.
+
+        Returns the path.
+        """
         ...
 
     async def text(self) -> str:
-        """The branch as text; empty if nothing was said."""
+        """Return the branch as text; empty if there are no messages."""
         ...
 
     async def share(self) -> Shared:
-        """Pass the session on as a page."""
+        """Upload the session as a web page."""
         ...
 
 
 class FactsPort(Protocol):
-    """Questions about a session, and its name and labels."""
+    """Read-only queries, and the name and labels of a session."""
 
     @property
     def header(self) -> SessionHeader:
-        """The first line of the session."""
+        """The header of the session file."""
         ...
 
     @property
     def cwd(self) -> Path:
-        """Where commands run: the session's folder, or another one if that is gone."""
+        """The working directory: that of the session, or another one if it no longer exists."""
         ...
 
     @property
     def file(self) -> Path | None:
-        """Where it is kept."""
+        """The session file."""
         ...
 
     @property
     def problem(self) -> str | None:
-        """Why its file lacks the latest entries, if it does."""
+        """Why the latest entries are not in the file, if writing failed."""
         ...
 
     @property
@@ -337,23 +338,23 @@ class FactsPort(Protocol):
 
     @property
     def runs_here(self) -> bool:
-        """Whether it is not only shown here."""
+        """Whether the session runs in this process; False for a replica."""
         ...
 
     def state(self) -> SessionState:
-        """What the session is at this moment."""
+        """Return the current state."""
         ...
 
     def stats(self) -> SessionStats:
-        """The session in numbers."""
+        """Return token counts and cost."""
         ...
 
     def context_usage(self) -> ContextUsage | None:
-        """How full the window is."""
+        """Return the usage of the context window."""
         ...
 
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown."""
+        """Return the messages of the model's context."""
         ...
 
     def transcript(
@@ -363,42 +364,42 @@ class FactsPort(Protocol):
         *,
         end: int | None = None,
     ) -> DisplayTranscript:
-        """What a screen shows of the branch: its newest ``most`` messages, compacted or not.
+        """Return the newest ``most`` messages of the branch for display, compacted ones included.
 
-        ``end`` is that of a transcript read before, whose earlier messages are wanted.
+        ``end`` is that of an earlier transcript; earlier messages are returned then.
         """
         ...
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
-        """Every entry as the file has it, or those after ``since``."""
+        """Return every entry as it is in the file, or those after ``since``."""
         ...
 
     def tree(self) -> list[TreeNode]:
-        """The roots of the tree."""
+        """Return the roots of the tree."""
         ...
 
     def tree_json(self) -> msgspec.Raw:
-        """The roots of the tree with their entries, as RPC tells them."""
+        """Return the roots of the tree with their entries, in RPC's format."""
         ...
 
     def fork_points(self) -> list[ForkPoint]:
-        """What the user said on all branches, in the order of the file."""
+        """Return the user messages of all branches, in file order."""
         ...
 
     def last_answer(self) -> str | None:
-        """The words of the newest answer."""
+        """Return the text of the newest answer."""
         ...
 
     def commands(self) -> list[Command]:
-        """What can be typed behind a slash."""
+        """Return all slash commands."""
         ...
 
     async def rename(self, name: str) -> None:
-        """Call the session something else."""
+        """Rename the session."""
         ...
 
     async def label(self, id: str, label: str | None) -> None:
-        """Put a label on an entry, or take it off."""
+        """Set or remove the label of an entry."""
         ...
 
 
@@ -406,11 +407,11 @@ class AccountsPort(Protocol):
     """Logging in and out."""
 
     async def all(self) -> tuple[Account, ...]:
-        """Every provider, and whether there are credentials for it."""
+        """Return every provider, and whether it has credentials."""
         ...
 
     async def log_in(self, provider: str, ui: LoginUI) -> None:
-        """Sign the person in; stored when this returns."""
+        """Log in to a provider and store the credentials."""
         ...
 
     async def store_key(self, provider: str, ui: LoginUI) -> None:
@@ -418,30 +419,30 @@ class AccountsPort(Protocol):
         ...
 
     async def log_out(self, provider: str) -> bool:
-        """Forget what is stored; False if there was nothing."""
+        """Remove the stored credentials. Returns False if there were none."""
         ...
 
     def secrets(self) -> tuple[str, ...]:
-        """The person's keys and tokens, for taking them out of what is written down."""
+        """The user's API keys and tokens, for redaction."""
         ...
 
 
 class SessionPort(Protocol):
-    """A session as modes see it."""
+    """A session as modes use it."""
 
     @property
     def prompts(self) -> PromptPort:
-        """Saying something."""
+        """Prompts and message queues."""
         ...
 
     @property
     def models(self) -> ModelPort:
-        """Who answers."""
+        """Model and thinking level."""
         ...
 
     @property
     def sessions(self) -> SessionsPort:
-        """Other sessions."""
+        """Switching to other sessions."""
         ...
 
     @property
@@ -451,27 +452,27 @@ class SessionPort(Protocol):
 
     @property
     def shell(self) -> ShellPort:
-        """Commands of the person."""
+        """Shell commands of the user."""
         ...
 
     @property
     def compaction(self) -> CompactionPort:
-        """Making the conversation shorter."""
+        """Compacting the conversation."""
         ...
 
     @property
     def retry(self) -> RetryPort:
-        """Asking again after a failed answer."""
+        """Retrying failed answers."""
         ...
 
     @property
     def exports(self) -> ExportsPort:
-        """The session for others."""
+        """Exporting the session."""
         ...
 
     @property
     def facts(self) -> FactsPort:
-        """Questions."""
+        """Read-only queries, name and labels."""
         ...
 
     @property
@@ -481,30 +482,30 @@ class SessionPort(Protocol):
 
     @property
     def extensions(self) -> ExtensionsPort:
-        """What extensions add to modes."""
+        """Extensions of the session."""
         ...
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold for the session."""
+        """The merged settings of the session."""
         ...
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have ``listener`` called with every public event, in order."""
+        """Subscribe to every public event, in order. Returns an unsubscribe function."""
         ...
 
     def since_session_ms(self) -> int:
-        """How long this session has been going on."""
+        """Milliseconds since this session started."""
         ...
 
     async def abort(self) -> None:
-        """End whatever is under way, and wait until it has ended."""
+        """Abort everything that is running, and wait until it has ended."""
         ...
 
     async def wait_for_idle(self) -> None:
-        """Until nothing is under way."""
+        """Wait until nothing is running."""
         ...
 
     async def close(self) -> None:
-        """End what is under way and let everything go."""
+        """Abort everything that is running and close the session."""
         ...

@@ -1,8 +1,8 @@
-"""What extensions can show and ask.
+"""``ExtensionUI``: the user interface for extensions, implemented by modes.
 
-A terminal and an RPC client each override what they can do; what they leave is as if there were
-nobody. Dialogs give ``None`` (or no) when they are left, when their time is over and when the
-session ends; cancelling whoever asks takes a dialog away.
+A terminal and an RPC client override what they support; the defaults behave as without a user.
+Dialogs return ``None`` (or False) when they are dismissed, time out, or the session ends.
+Cancelling the calling task closes the dialog.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ Placement: TypeAlias = Literal["aboveEditor", "belowEditor"]
 
 
 class Option(Record):
-    """One of several answers, with a word about it."""
+    """An option of a dialog, with a description."""
 
     label: str
     description: str = ""
 
 
 class ThemeChange(Record):
-    """Whether a theme could be used."""
+    """Whether a theme could be set."""
 
     success: bool
     error: str | None = None
 
 
 class ExtensionUI:
-    """The person, and their screen if there is one. As it stands here, nobody is there."""
+    """The user interface of extensions. This base class is the implementation without a user."""
 
     @property
     def has_ui(self) -> bool:
-        """Whether anybody can be asked."""
+        """Whether a user can answer dialogs."""
         return False
 
     @property
     def theme(self) -> Theme:
-        """The colours; they follow when the person chooses others."""
+        """The colours; they change with the user's theme."""
         return PlainTheme()
 
     # Dialogs --------------------------------------------------------------------------------------
@@ -50,11 +50,11 @@ class ExtensionUI:
     async def select(
         self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
     ) -> str | None:
-        """The label of one of ``options``; ``timeout`` is in seconds, here and below."""
+        """Return the label of one of ``options``; ``timeout`` is in seconds, here and below."""
         return None
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-        """Yes or no; no if there is no answer."""
+        """Return the answer to a yes-no question; False if there is no answer."""
         return False
 
     async def input(
@@ -65,13 +65,16 @@ class ExtensionUI:
         secret: bool = False,
         timeout: float | None = None,
     ) -> str | None:
-        """A line of text. A secret is not shown, and refused where it would travel in the open."""
+        """Return a line of text.
+
+        A secret is masked, and refused where it would be sent unencrypted.
+        """
         return None
 
     async def editor(
         self, title: str, prefill: str = "", *, timeout: float | None = None
     ) -> str | None:
-        """A longer text."""
+        """Return a multi-line text."""
         return None
 
     async def custom(
@@ -82,128 +85,130 @@ class ExtensionUI:
         overlay_options: Mapping[str, Any] | None = None,
         on_handle: Callable[[Any], None] | None = None,
     ) -> Any:
-        """What a component of one's own comes to: ``make(tui, theme, keys, done)``.
+        """Show a custom component ``make(tui, theme, keys, done)`` and return its result.
 
-        It takes the editor's place, or lies over everything; ``on_handle`` is given the overlay.
+        It replaces the editor, or is an overlay; ``on_handle`` is called with the overlay.
         """
         return None
 
-    # What is told ---------------------------------------------------------------------------------
+    # Notices --------------------------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Show a text in the status line; ``None`` takes it away."""
+        """Show a text in the status line; ``None`` removes it."""
 
     def set_fact(self, name: str, text: str | None) -> None:
-        """Say something of the session that others show, e.g. ``sandbox``; ``None`` takes it back.
+        """Publish a fact about the session for others to show, e.g. ``sandbox``.
 
-        Shown by whoever reads ``facts``; of two extensions the later in rank counts.
+        ``None`` removes it.
+
+        Readers use ``facts``. If two extensions set the same fact, the later one in rank wins.
         """
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """What all extensions have said with ``set_fact``, in every mode."""
+        """All facts set with ``set_fact``, in every mode."""
         return {}
 
     def set_title(self, title: str) -> None:
-        """Call the window something else, until the session ends."""
+        """Set the window title until the session ends."""
 
-    # Rows of one's own ----------------------------------------------------------------------------
+    # Rows and widgets -----------------------------------------------------------------------------
 
     def set_widget(
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
-        """Show lines beside the editor, or what ``make(tui, theme)`` draws; ``None`` ends that."""
+        """Show lines at the editor, or what ``make(tui, theme)`` draws; ``None`` removes them."""
 
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
-        """Show rows below the footer, those with a lower ``order`` first; a key has one place."""
+        """Show rows below the footer, sorted by ``order``; a key has one position."""
         return NoRows()
 
     def add_footer_line(self, key: str, component: Drawable) -> Rows:
-        """Show rows below the footer that are painted without anything else.
+        """Show rows below the footer that can be repainted alone.
 
         They are left out when the screen has less than two rows to spare.
         """
         return self.set_rows(key, component)
 
     def set_footer(self, make: Make | None) -> None:
-        """What ``make(tui, theme, facts)`` draws as the footer; ``None`` brings the usual back."""
+        """Replace the footer by what ``make(tui, theme, facts)`` draws; ``None`` restores it."""
 
     def set_header(self, make: Make | None) -> None:
-        """What ``make(tui, theme)`` draws as the header; ``None`` brings the usual one back."""
+        """Replace the header by what ``make(tui, theme)`` draws; ``None`` restores it."""
 
-    # While the agent works ------------------------------------------------------------------------
+    # While the agent is running -------------------------------------------------------------------
 
     def set_working_message(self, message: str | None = None) -> None:
-        """What is shown while the agent works."""
+        """Set the text that is shown while the agent is running."""
 
     def set_working_visible(self, *, visible: bool) -> None:
-        """Whether that is shown at all."""
+        """Show or hide that text."""
 
     def set_working_indicator(
         self, frames: Sequence[str] | None = None, interval: float | None = None
     ) -> None:
-        """What moves while the agent works, and for how many seconds each frame is shown."""
+        """Set the frames of the spinner, and the seconds per frame."""
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
-        """What stands for thoughts that are hidden."""
+        """Set the label that replaces hidden thinking."""
 
     def get_tools_expanded(self) -> bool:
-        """Whether outputs of tools are shown whole."""
+        """Whether tool outputs are expanded."""
         return False
 
     def set_tools_expanded(self, *, expanded: bool) -> None:
-        """Whether outputs of tools are shown whole."""
+        """Expand or collapse tool outputs."""
 
     # The editor -----------------------------------------------------------------------------------
 
     def set_editor_component(self, make: Make | None) -> None:
-        """What ``make(tui, theme, keys)`` gives as the editor; ``None`` brings the usual back.
+        """Replace the editor by what ``make(tui, theme, keys)`` returns; ``None`` restores it.
 
-        It needs ``get_text``, ``set_text`` and ``handle_input``, and is given ``on_submit``.
+        It needs ``get_text``, ``set_text`` and ``handle_input``; ``on_submit`` is set on it.
         """
 
     def get_editor_component(self) -> Drawable | None:
-        """The editor that an extension has brought."""
+        """Return the editor that an extension has set."""
         return None
 
     def paste_to_editor(self, text: str) -> None:
-        """Put text where the cursor is; in place of everything, if nobody knows where that is."""
+        """Insert text at the cursor; replaces the whole text if the cursor is unknown."""
         self.set_editor_text(text)
 
     def set_editor_text(self, text: str) -> None:
-        """Put text in the place of all that is in the editor."""
+        """Replace the text of the editor."""
 
     def get_editor_text(self) -> str:
-        """What is in the editor."""
+        """Return the text of the editor."""
         return ""
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
-        """Complete more; gives what ends that."""
+        """Add a completion provider. Returns a function that removes it."""
         return _nothing
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """See every key first; ``{"consume": True}`` keeps it, ``{"data": …}`` changes it."""
+        """Receive every key first; ``{"consume": True}`` drops it, ``{"data": …}`` replaces it."""
         return _nothing
 
     # Themes ---------------------------------------------------------------------------------------
 
     def get_all_themes(self) -> Sequence[str]:
-        """The names of the themes that there are."""
+        """Return the names of all themes."""
         return ()
 
     def get_theme(self, name: str) -> Theme | None:
-        """A theme by its name."""
+        """Return a theme by its name."""
         return None
 
     def set_theme(self, theme: str) -> ThemeChange:
-        """Use another theme."""
+        """Select a theme."""
         return ThemeChange(success=False, error="There is no screen.")
 
 
 def _nothing() -> None:
-    """There is nothing to end."""
+    """Do nothing: unsubscribe function where nothing was subscribed."""

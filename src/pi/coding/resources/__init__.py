@@ -1,4 +1,4 @@
-"""What lies around for the agent: context files, skills, prompt templates, by where they are found.
+"""Resources on disk: context files, skills, prompt templates and rules, and their sources.
 
-A project's own are looked at only where trust allows it. Must not know sessions or models.
+Files of a project are read only if it is trusted. Does not import sessions or models.
 """

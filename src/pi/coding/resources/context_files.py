@@ -1,4 +1,4 @@
-"""AGENTS.md and its kin: instructions of a project and of the directories above it."""
+"""AGENTS.md and similar files of a project, and SYSTEM.md and APPEND_SYSTEM.md."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pi.coding.trust import context_file
 
 
 class ContextFile(Record):
-    """One file of instructions."""
+    """A file with instructions."""
 
     path: str
     content: str
 
 
 class ContextFiles(Record):
-    """What is read, from the most general to the nearest."""
+    """Context files, from the most general to the nearest."""
 
     files: tuple[ContextFile, ...] = ()
 
@@ -28,7 +28,7 @@ class ContextFiles(Record):
 def find_context_files(
     cwd: Path, agent_dir: Path, *, trusts: Callable[[Path], bool], warn: Warn
 ) -> ContextFiles:
-    """The person's own file, then those from the root of the file system down to ``cwd``."""
+    """Return the user's file, then those from the root of the file system down to ``cwd``."""
     read: list[ContextFile] = []
     seen: set[str] = set()
     for path, allowed in _candidates(cwd, agent_dir, trusts):
@@ -40,8 +40,8 @@ def find_context_files(
             continue
         try:
             read.append(ContextFile(path=str(path), content=read_text(path)))
-        except BadResource as problem:
-            warn(f"Could not read {path}: {problem.message}")
+        except BadResource as error:
+            warn(f"Could not read {path}: {error.message}")
     return ContextFiles(files=tuple(read))
 
 
@@ -55,11 +55,8 @@ def _candidates(
             yield path, trusts(directory)
 
 
-# SYSTEM.md and APPEND_SYSTEM.md, and their places on the command line.
-
-
 class PromptFiles(Record):
-    """What replaces the base prompt, and what is added to it; empty when nobody said anything."""
+    """Replacement of the base prompt, and text appended to it; empty if not configured."""
 
     system: str = ""
     append: str = ""
@@ -74,9 +71,9 @@ def find_prompt_files(
     append: Sequence[str] = (),
     warn: Warn,
 ) -> PromptFiles:
-    """The command line beats the project, and a trusted project beats the person's own files.
+    """Find the prompt files. Precedence: command line, trusted project, user.
 
-    ``system`` and ``append`` are texts, or names of files.
+    ``system`` and ``append`` come from the command line: texts, or names of files.
     """
     folders = [cwd / ".pi", agent_dir] if trusted else [agent_dir]
     return PromptFiles(
@@ -90,14 +87,14 @@ def find_prompt_files(
 
 
 def text_or_file(value: str, cwd: Path) -> str:
-    """What a file says if there is one of that name; otherwise the text itself."""
+    """Return the content of the file with that name if it exists, else ``value`` itself."""
     path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
     if path is None or not os.path.isfile(path):  # noqa: PTH113
         return value
     try:
         return read_text(path)
-    except BadResource as problem:
-        raise BadResource(f"Cannot read {path}: {problem.message}.", hint=problem.hint) from problem
+    except BadResource as error:
+        raise BadResource(f"Cannot read {path}: {error.message}.", hint=error.hint) from error
 
 
 def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
@@ -105,6 +102,6 @@ def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
         if is_file(folder / name):
             try:
                 return read_text(folder / name)
-            except BadResource as problem:
-                warn(f"Could not read {folder / name}: {problem.message}")
+            except BadResource as error:
+                warn(f"Could not read {folder / name}: {error.message}")
     return ""

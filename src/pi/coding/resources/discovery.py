@@ -1,4 +1,4 @@
-"""Everything that is found for one session, in the order in which names win."""
+"""Finds all resources of a session in order of precedence, and applies settings lists of paths."""
 
 from __future__ import annotations
 
@@ -23,22 +23,19 @@ from pi.coding.resources.sources import (
     Place,
     Scope,
     Warn,
-    is_there,
     named_places,
+    path_exists,
     repository_of,
 )
-
-# Paths of a settings list: what to look at, and what of it to leave out.
-
 
 _PATTERN = frozenset("*?[")
 
 
 class Selection(Record):
-    """A list such as ``["more/skills", "other/*", "!drafts/*", "-old.md", "+drafts/good.md"]``."""
+    """A settings list such as ``["skills", "other/*", "!drafts/*", "-old.md", "+drafts/a.md"]``."""
 
     base: Path
-    """What paths start from."""
+    """The folder that paths are relative to."""
     paths: tuple[Path, ...] = ()
     forced: tuple[Path, ...] = ()
     without: tuple[Path, ...] = ()
@@ -46,7 +43,7 @@ class Selection(Record):
 
     @classmethod
     def of(cls, entries: Sequence[str], base: Path) -> Selection:
-        """What ``entries`` say, relative to ``base``; patterns mean what is there now."""
+        """Parse ``entries``; patterns are expanded to the files that exist now."""
         plain = [entry for entry in entries if entry[:1] not in ("!", "+", "-")]
         return cls(
             base=base,
@@ -57,15 +54,15 @@ class Selection(Record):
         )
 
     def places(self, scope: Scope) -> tuple[Place, ...]:
-        """What to look at."""
+        """Return the places to search."""
         return tuple(
             Place(path=path, source="local", scope=scope) for path in (*self.paths, *self.forced)
         )
 
     def admits(self, path: Path, root: Path) -> bool:
-        """Whether something that was found at ``path``, looking below ``root``, may be used.
+        """Whether a resource at ``path``, found below ``root``, may be used.
 
-        A pattern may say where it is from ``root`` or ``base``, name it, or a folder that it is in.
+        A pattern matches paths relative to ``root`` or ``base``, names, and parent folders.
         """
         if any(path.is_relative_to(each) for each in self.forced):
             return True
@@ -73,7 +70,7 @@ class Selection(Record):
             return False
         if not self.patterns:
             return True
-        from pi.coding.resources.ignore import compile_glob  # most lists have no patterns
+        from pi.coding.resources.ignore import compile_glob  # lazy: most lists have no patterns
 
         names = set(_names(path, (root, self.base)))
         found = (compile_glob(pattern.removeprefix("./").rstrip("/")) for pattern in self.patterns)
@@ -81,7 +78,7 @@ class Selection(Record):
 
 
 def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
-    """What a pattern may call a file: from each of ``roots``, as a whole, or by its name."""
+    """Yield the names of a file that patterns may match: relative, absolute, or its base name."""
     shown: list[PurePath] = [path, PurePath(path.name)]
     shown += (path.relative_to(root) for root in roots if path.is_relative_to(root))
     for each in shown:
@@ -90,15 +87,15 @@ def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
 
 
 def _meant(path: Path) -> tuple[Path, ...]:
-    """A path, or everything that a pattern fits, in the order of names."""
+    """Return the path, or the sorted matches if it is a pattern."""
     if not _PATTERN & set(str(path)) or path.exists():
         return (path,)
-    from pi.coding.resources.ignore import matching_paths  # most lists have no patterns
+    from pi.coding.resources.ignore import matching_paths  # lazy: most lists have no patterns
 
     root = Path(path.anchor)
     try:
         return tuple(matching_paths(root, path.relative_to(root).as_posix()))
-    except ValueError:  # too large to be meant as a pattern
+    except ValueError:  # too large for a pattern: take it literally
         return (path,)
 
 
@@ -106,33 +103,33 @@ def _resolved(entry: str, base: Path) -> Path:
     return base / expand_home(entry, strict=False)
 
 
-class Brought(Record):
-    """Resources that a program which embeds pi brings along, ready made."""
+class ProvidedResources(Record):
+    """Resources passed in by a program that embeds pi."""
 
     append_prompt: str = ""
-    """In place of APPEND_SYSTEM.md."""
+    """Replaces APPEND_SYSTEM.md."""
     context: tuple[ContextFile, ...] = ()
     skills: tuple[Skill, ...] = ()
     prompts: tuple[PromptTemplate, ...] = ()
 
 
-class Wanted(Record):
-    """What the command line, or a program that embeds pi, says of resources."""
+class ResourceOptions(Record):
+    """Options of the command line, or of a program that embeds pi."""
 
     context_files: bool = True
     skills: bool = True
-    """Whether they are discovered; explicit ones are always taken."""
+    """Whether skills are discovered; explicit paths are always used."""
     skill_paths: tuple[str, ...] = ()
     prompts: bool = True
     prompt_paths: tuple[str, ...] = ()
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
-    brought: Brought = Brought()
-    """Come first, and need no trust: nothing of them is read here."""
+    provided: ProvidedResources = ProvidedResources()
+    """Come first, and need no trust: they are not read from disk."""
 
 
-class Lists(Record):
-    """The lists of a settings file, and the folder that their paths start from."""
+class ResourceLists(Record):
+    """The lists of a settings file, and the folder that their paths are relative to."""
 
     base: Path
     skills: tuple[str, ...] = ()
@@ -140,7 +137,7 @@ class Lists(Record):
 
 
 class Resources(Record):
-    """What was found, and what went wrong meanwhile."""
+    """The resources that were found, and warnings."""
 
     context: ContextFiles = ContextFiles()
     prompt_files: PromptFiles = PromptFiles()
@@ -149,72 +146,74 @@ class Resources(Record):
     warnings: tuple[str, ...] = ()
 
 
-class Surroundings(Record):
-    """Where to look."""
+class ResourceSearch(Record):
+    """Where resources are searched."""
 
     cwd: Path
     agent_dir: Path
     home: Path
     trusted: bool
     trusts: Callable[[Path], bool]
-    user: Lists
-    project: Lists
+    user: ResourceLists
+    project: ResourceLists
     extra: tuple[Place, ...] = ()
-    """Folders of packages and extensions that hold skills."""
+    """Skill folders of packages and extensions."""
     extra_prompts: tuple[Place, ...] = ()
 
 
-def discover(wanted: Wanted, where: Surroundings) -> Resources:
-    """Look everywhere once. Only what is trusted is opened."""
+def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
+    """Search all places. Only trusted files are opened."""
     warnings: list[str] = []
     context = ContextFiles()
-    if wanted.context_files:
+    if options.context_files:
         context = find_context_files(
             where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
         )
-    brought = wanted.brought
+    provided = options.provided
     prompt_files = find_prompt_files(
         where.cwd,
         where.agent_dir,
         trusted=where.trusted,
-        system=wanted.system_prompt,
-        append=wanted.append_system_prompt,
+        system=options.system_prompt,
+        append=options.append_system_prompt,
         warn=warnings.append,
     )
     return Resources(
-        context=replace(context, files=brought.context + context.files),
-        prompt_files=replace(prompt_files, append=brought.append_prompt or prompt_files.append),
+        context=replace(context, files=provided.context + context.files),
+        prompt_files=replace(prompt_files, append=provided.append_prompt or prompt_files.append),
         skills=(
-            *(FoundSkill(skill=skill, source=INLINE) for skill in brought.skills),
-            *_admitted_skills(wanted, where, warnings.append),
+            *(FoundSkill(skill=skill, source=INLINE) for skill in provided.skills),
+            *_admitted_skills(options, where, warnings.append),
         ),
-        prompts=brought.prompts + _admitted_prompts(wanted, where, warnings.append),
+        prompts=provided.prompts + _admitted_prompts(options, where, warnings.append),
         warnings=tuple(warnings),
     )
 
 
-def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[FoundSkill, ...]:
+def _admitted_skills(
+    options: ResourceOptions, where: ResourceSearch, warn: Warn
+) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
-        *named_places(wanted.skill_paths, where.cwd),
-        *(_skill_places(where, selections) if wanted.skills else ()),
+        *named_places(options.skill_paths, where.cwd),
+        *(_skill_places(where, selections) if options.skills else ()),
     ]
     return find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
 
 
 def _admitted_prompts(
-    wanted: Wanted, where: Surroundings, warn: Warn
+    options: ResourceOptions, where: ResourceSearch, warn: Warn
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
-        *named_places(wanted.prompt_paths, where.cwd),
-        *(_prompt_places(where, selections) if wanted.prompts else ()),
+        *named_places(options.prompt_paths, where.cwd),
+        *(_prompt_places(where, selections) if options.prompts else ()),
     ]
     there = _existing(places, "Prompt template", warn)
     return find_prompts(there, warn, partial(_admits, selections))
 
 
-def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+def _skill_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
     if where.trusted:
         yield Place(path=where.cwd / ".pi" / "skills", scope="project")
     for directory in _up_to_repository(where.cwd):
@@ -226,7 +225,7 @@ def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Itera
     yield from where.extra
 
 
-def _prompt_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+def _prompt_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
     if where.trusted:
         yield Place(path=where.cwd / ".pi" / "prompts", scope="project")
     yield Place(path=where.agent_dir / "prompts")
@@ -234,8 +233,8 @@ def _prompt_places(where: Surroundings, selections: Sequence[Selection]) -> Iter
     yield from where.extra_prompts
 
 
-def _selections(where: Surroundings, name: str) -> tuple[Selection, Selection]:
-    """What the project's and the person's list say."""
+def _selections(where: ResourceSearch, name: str) -> tuple[Selection, Selection]:
+    """Return the selections of the project and of the user."""
     project = getattr(where.project, name) if where.trusted else ()
     return (
         Selection.of(project, where.project.base),
@@ -250,9 +249,9 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
 
 
 def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
-    """Places that are there; of those that somebody has named, others are told."""
+    """Yield existing places; warn about missing ones unless they are default places."""
     for place in places:
-        if place.source == "auto" or is_there(place.path):
+        if place.source == "auto" or path_exists(place.path):
             yield place
         else:
             warn(f"{what} {place.path} does not exist.")
@@ -265,7 +264,7 @@ def _admits(selections: Sequence[Selection], path: Path, place: Place) -> bool:
 
 
 def _up_to_repository(cwd: Path) -> Iterator[Path]:
-    """Directories from ``cwd`` to the root of its repository; without one, of the file system."""
+    """Yield directories from ``cwd`` up to its repository, or to the root of the file system."""
     repository = repository_of(cwd)
     for directory in (cwd, *cwd.parents):
         yield directory

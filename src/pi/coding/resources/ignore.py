@@ -1,10 +1,10 @@
-"""Patterns for file names, as ripgrep, fd and git understand them. Pure.
+"""Glob patterns and ignore files, with the semantics of ripgrep, fd and git.
 
 Patterns come from projects, packages and models, so no pattern may take long. A pattern becomes a
-regular expression that never tries a second way to match: every ``*`` takes the first place where
-what follows it fits, in an atomic group. That is enough, because the rest of a name has no more
-room if a star takes a later one. Alternatives would break this, so braces are expanded first, and
-a pattern with too many of them matches nothing.
+regular expression without backtracking: every ``*`` matches up to the first position where the
+text after it fits, in an atomic group. That is sufficient, because a later position leaves less
+room for the rest. Alternatives would break this, so braces are expanded first, and a pattern with
+too many alternatives matches nothing.
 """
 
 from __future__ import annotations
@@ -19,36 +19,42 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from pi.base.files import read_regular
-from pi.coding.resources.sources import MOST_BELOW, below, entries_of, is_folder, repository_of
+from pi.coding.resources.sources import (
+    MAX_TREE_ENTRIES,
+    entries_of,
+    is_folder,
+    repository_of,
+    walk_below,
+)
 
 log = logging.getLogger(__name__)
 
 
-LONGEST = 4096
-"""Characters of a pattern, after which no path of an operating system is left to match."""
-MOST_ALTERNATIVES = 256
-"""How many patterns the braces of one may stand for."""
-MOST_EXPANDED = 32_768
-"""Characters of all of them together, with those on the way."""
+MAX_PATTERN_LENGTH = 4096
+"""No path of an operating system is longer."""
+MAX_ALTERNATIVES = 256
+"""Patterns that the braces of one pattern may expand to."""
+MAX_EXPANDED_LENGTH = 32_768
+"""Characters of all expanded patterns, including intermediate ones."""
 
 _FOLDERS = ["*", "*"]
 _NEVER = re.compile("(?!)")
 
 
 class PatternTooLarge(ValueError):
-    """A pattern that would take too long; the message says why."""
+    """A pattern that would take too long to match."""
 
 
 @lru_cache(maxsize=1024)
 def compile_glob(
     pattern: str, *, ignore_case: bool = False, braces: bool = True
 ) -> re.Pattern[str]:
-    """A regular expression for ``fullmatch`` with whole paths that use ``/``.
+    """Return a regular expression for ``fullmatch`` with whole paths that use ``/``.
 
-    ``*`` and ``?`` stay within one part of a path and ``**`` crosses parts; ``[a-z]``, ``[!a]``,
+    ``*`` and ``?`` match within one part of a path, ``**`` across parts; ``[a-z]``, ``[!a]``,
     ``{a,b}`` (unless ``braces`` is off, as for git) and ``\\`` before a character work as usual.
-    What is not closed stands for itself. A pattern that is invalid otherwise is taken literally,
-    one that is too large matches nothing; ``expand_braces`` says which are.
+    Unclosed brackets and braces are literal. Another invalid pattern is taken literally, one that
+    is too large matches nothing; ``expand_braces`` raises for those.
     """
     flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
     try:
@@ -62,7 +68,7 @@ def compile_glob(
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """The patterns without braces that ``pattern`` stands for; ``PatternTooLarge`` if too many."""
+    """Expand ``pattern`` to patterns without braces. Raises ``PatternTooLarge``."""
     waiting, expanded, looked_at = [_checked(pattern)], list[str](), 0
     while waiting:
         text = waiting.pop()
@@ -75,19 +81,19 @@ def expand_braces(pattern: str) -> list[str]:
                 text[:start] + choice + text[end + 1 :]
                 for choice in reversed(_choices(text[start + 1 : end]))
             )
-        if len(waiting) + len(expanded) > MOST_ALTERNATIVES or looked_at > MOST_EXPANDED:
-            raise PatternTooLarge(f"its braces stand for more than {MOST_ALTERNATIVES} patterns")
+        if len(waiting) + len(expanded) > MAX_ALTERNATIVES or looked_at > MAX_EXPANDED_LENGTH:
+            raise PatternTooLarge(f"its braces expand to more than {MAX_ALTERNATIVES} patterns")
     return expanded
 
 
 def _checked(pattern: str) -> str:
-    if len(pattern) > LONGEST:
-        raise PatternTooLarge(f"it is longer than {LONGEST} characters")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise PatternTooLarge(f"it is longer than {MAX_PATTERN_LENGTH} characters")
     return pattern
 
 
 def _units(pattern: str) -> Iterator[tuple[int, str]]:
-    """Characters that belong together: an escaped one, a class, or a single one, with its place."""
+    """Yield escaped characters, character classes and single characters with their positions."""
     at = 0
     while at < len(pattern):
         end = at + 1
@@ -100,14 +106,14 @@ def _units(pattern: str) -> Iterator[tuple[int, str]]:
 
 
 def _class_end(pattern: str, at: int) -> int | None:
-    """Behind the class that begins at ``at``; ``]`` right at its beginning is a member."""
+    """Return the end of the class that begins at ``at``; a leading ``]`` is a member of it."""
     first = at + 1 + (pattern[at + 1 : at + 2] in ("!", "^"))
     end = pattern.find("]", first + 1)
     return end + 1 if end > 0 else None
 
 
 def _first_braces(text: str) -> tuple[int, int] | None:
-    """Where the first braces that are closed open and close."""
+    """Return the positions of the first balanced pair of braces."""
     opened: list[int] = []
     closed: list[tuple[int, int]] = []
     for at, unit in _units(text):
@@ -119,7 +125,7 @@ def _first_braces(text: str) -> tuple[int, int] | None:
 
 
 def _choices(inside: str) -> list[str]:
-    """What commas separate, except those inside inner braces."""
+    """Split at commas, except inside inner braces."""
     parts, depth = [""], 0
     for _, unit in _units(inside):
         depth += (unit == "{") - (unit == "}")
@@ -130,11 +136,8 @@ def _choices(inside: str) -> list[str]:
     return parts
 
 
-# Expressions --------------------------------------------------------------------------------------
-
-
 def _expression(pattern: str) -> str:
-    """The expression for a pattern without braces."""
+    """Return the expression for a pattern without braces."""
     first, *others = _runs(pattern)
     if not others:
         return "/".join(first)
@@ -144,27 +147,27 @@ def _expression(pattern: str) -> str:
     last = others[-1]
     if not last:
         return f"{out}.*"
-    if len(last) == 1:  # only what is behind the last slash can match
+    if len(last) == 1:  # only the part after the last slash can match
         return f"{out}(?>(?:.*/)?){last[0]}"
     return f"{out}(?:[^/]*/)*?{'/'.join(last)}"
 
 
 def _runs(pattern: str) -> list[list[str]]:
-    """Expressions for the parts of a path, divided where any number of folders may be between.
+    """Return expressions for the parts of a path, split at ``**``.
 
-    The first is empty if the pattern begins with such a place, and the last if it ends with one.
+    The first list is empty if the pattern begins with ``**``, the last if it ends with it.
     """
     runs: list[list[str]] = [[]]
     for part in _parts(pattern):
         if part != _FOLDERS:
             runs[-1].append(_part(part))
-        elif runs[-1] or len(runs) == 1:  # two such places in a row are one
+        elif runs[-1] or len(runs) == 1:  # ``**/**`` is the same as ``**``
             runs.append([])
     return runs
 
 
 def _parts(pattern: str) -> Iterator[list[str]]:
-    """The units of each part of a path."""
+    """Yield the units of each part of a path."""
     part: list[str] = []
     for _, unit in _units(pattern):
         if unit in ("/", "\\/"):
@@ -176,12 +179,12 @@ def _parts(pattern: str) -> Iterator[list[str]]:
 
 
 def _part(units: list[str]) -> str:
-    """The expression for one part of a path: what the stars in it separate, one after another."""
+    """Return the expression for one part of a path: the pieces between its stars in order."""
     pieces = [""]
     for unit in units:
         if unit != "*":
             pieces[-1] += _unit(unit)
-        elif pieces[-1] or len(pieces) == 1:  # two stars in a row are one
+        elif pieces[-1] or len(pieces) == 1:  # two stars in a row equal one
             pieces.append("")
     first, *others = pieces
     if not others:
@@ -206,42 +209,39 @@ def _class(members: str) -> str:
     return f"(?!/)[{'^' if negated else ''}{inside}]"
 
 
-# Which files git and search tools would pass over, as their rule files say.
-
-
 GIT_FILE = ".gitignore"
 OTHER_FILES = (".ignore", ".rgignore")
-"""Rules of search tools; they hold outside of a repository too and beat git's."""
+"""Rules of search tools; they also apply outside of a repository and override git's."""
 
-LARGEST = 1024 * 1024
-"""Bytes of a rule file."""
-MOST_RULES = 10_000
-"""Rules of one file that count; every name is compared with all of them."""
+MAX_RULE_FILE_BYTES = 1024 * 1024
+"""Larger rule files are not used."""
+MAX_RULES = 10_000
+"""Rules of one file that are used; every name is compared with all of them."""
 
 
-class Rule(NamedTuple):
-    """One line of a rule file."""
+class IgnoreRule(NamedTuple):
+    """A line of a rule file."""
 
     base: str
-    """Folder of the file below the root of a search: empty, or ending in ``/``."""
+    """Folder of the file relative to the root of the search: empty, or ending in ``/``."""
     lead: str
-    """What stands between the file's folder and the root, if it is a folder above."""
+    """Path from the file's folder down to the root, if the folder is above the root."""
     matches: re.Pattern[str]
-    """Of paths as they are seen from the file's folder."""
+    """Matches paths relative to the file's folder."""
     keeps: bool
-    """Written with ``!``: what was ignored is not, after all."""
+    """Whether the rule begins with ``!`` and re-includes files."""
     only_folders: bool
 
 
-Rules: TypeAlias = tuple[Rule, ...]
-"""Later rules beat earlier ones."""
+Rules: TypeAlias = tuple[IgnoreRule, ...]
+"""Later rules override earlier ones."""
 
 
 class IgnoreTree:
-    """The rules that hold below ``root``, read folder by folder as they are asked for.
+    """The rules below ``root``, read lazily folder by folder.
 
-    With ``require_git``, git's rules count only inside a repository. A repository inside another
-    one knows nothing of the outer one's rules.
+    With ``require_git``, git's rules apply only inside a repository. The rules of an outer
+    repository do not apply inside a nested one.
     """
 
     def __init__(self, root: Path, *, home: Path, require_git: bool) -> None:
@@ -252,7 +252,7 @@ class IgnoreTree:
         self._known: dict[str, tuple[Rules, Rules]] = {"": self._inside("", above, ())}
 
     def ignores(self, path: str, *, is_folder: bool) -> bool:
-        """Whether ``path`` is ignored, given that the folder it is in is not."""
+        """Whether ``path`` is ignored, provided that its folder is not."""
         git, other = self._rules(path.rpartition("/")[0])
         return is_ignored(path, git + other, is_folder=is_folder)
 
@@ -273,13 +273,13 @@ class IgnoreTree:
 
 
 def parse_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
-    """The rules of a file; lines that say nothing are left out."""
+    """Parse the rules of a file; empty lines and comments are skipped."""
     rules = (_rule(line, base, lead) for line in text.splitlines())
-    return tuple(islice((rule for rule in rules if rule is not None), MOST_RULES))
+    return tuple(islice((rule for rule in rules if rule is not None), MAX_RULES))
 
 
 def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
-    """Whether the last rule that speaks of ``path`` ignores it."""
+    """Whether the last rule that matches ``path`` ignores it."""
     for rule in reversed(rules):
         if rule.only_folders and not is_folder:
             continue
@@ -291,25 +291,27 @@ def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
 
 
 def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = "") -> Rules:
-    """The rules of those files of a folder that can be read."""
+    """Read the rules of files of a folder; unreadable files are skipped."""
     rules: Rules = ()
     for name in names:
         try:
-            text = read_regular(folder / name, most=LARGEST).decode("utf-8-sig", "replace")
+            text = read_regular(folder / name, max_bytes=MAX_RULE_FILE_BYTES).decode(
+                "utf-8-sig", "replace"
+            )
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except OSError as problem:
-            log.warning("The rules in %s are not used: %s", folder / name, problem.strerror)
+        except OSError as error:
+            log.warning("ignore rules in %s are not used: %s", folder / name, error.strerror)
             continue
         found = parse_rules(text, base=base, lead=lead)
-        if len(found) == MOST_RULES:
-            log.warning("Only the first %d rules of %s are used", MOST_RULES, folder / name)
+        if len(found) == MAX_RULES:
+            log.warning("only the first %d rules of %s are used", MAX_RULES, folder / name)
         rules += found
     return rules
 
 
 def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
-    """Rules of the person and of the folders between the repository and the root of a search."""
+    """Return the rules of the user and of the folders from the repository down to the root."""
     below = root.relative_to(repository).parts
     lead = "".join(f"{part}/" for part in below)
     rules = rules_in(home / ".config" / "git", ["ignore"], lead=lead)
@@ -320,7 +322,7 @@ def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
     return rules
 
 
-def _rule(line: str, base: str, lead: str) -> Rule | None:
+def _rule(line: str, base: str, lead: str) -> IgnoreRule | None:
     line = _without_blanks(line)
     if not line or line.startswith("#"):
         return None
@@ -331,27 +333,24 @@ def _rule(line: str, base: str, lead: str) -> Rule | None:
     if not pattern:
         return None
     anchored = pattern.removeprefix("/") if "/" in pattern else f"**/{pattern}"
-    return Rule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)
+    return IgnoreRule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)
 
 
 def _without_blanks(line: str) -> str:
-    """The line up to the blanks at its end, of which a backslash keeps one."""
+    """Return the line without trailing blanks; a backslash keeps one."""
     short = line.rstrip()
     return line[: len(short) + 1] if short.endswith("\\") else short
-
-
-# Files and folders that a pattern names. Looks at a limited number of names, whatever it says.
 
 
 _WILD = frozenset("*?[\\")
 
 
 def matching_paths(folder: Path, pattern: str) -> list[Path]:
-    """What is there below ``folder`` that a relative pattern names, in the order of names.
+    """Return the sorted paths below ``folder`` that match a relative pattern.
 
-    ``**`` means folders, at any depth, and does not follow links. Unlike ``Path.glob``, which for
-    ``**/**/**/x`` looks at everything again and again, each folder is met once for each part of
-    the pattern. ``ValueError`` for a pattern that is absolute or too large.
+    ``**`` matches folders at any depth and does not follow links. Unlike ``Path.glob``, which
+    visits folders repeatedly for ``**/**/**/x``, each folder is visited once for each part of the
+    pattern. Raises ``ValueError`` for a pattern that is absolute or too large.
     """
     if pattern.startswith("/") or Path(pattern).is_absolute():
         raise ValueError(f"the pattern {pattern} is absolute")
@@ -360,34 +359,34 @@ def matching_paths(folder: Path, pattern: str) -> list[Path]:
     try:
         for alternative in expand_braces(pattern):
             found |= names.matching(folder, alternative)
-    except _Enough:
-        log.warning("%s in %s means too much; not all is used", pattern, folder)
+    except _TooManyNames:
+        log.warning("%s in %s matches too many files; not all are used", pattern, folder)
     return sorted(found)
 
 
-class _Enough(Exception):
-    """So many names were looked at that the rest is left out."""
+class _TooManyNames(Exception):
+    """The limit of visited names was reached."""
 
 
 class _Names:
-    """Looks at names, up to a limit for all alternatives of a pattern."""
+    """Visits names, up to a limit for all alternatives of a pattern."""
 
     def __init__(self) -> None:
-        self._left = MOST_BELOW
+        self._left = MAX_TREE_ENTRIES
 
     def matching(self, folder: Path, pattern: str) -> set[Path]:
-        """What a pattern without braces names."""
+        """Return the matches of a pattern without braces."""
         places = {folder}
         for part in filter(None, pattern.split("/")):
             places = set(self._step(places, part))
         return places - {folder}
 
     def _step(self, places: Iterable[Path], part: str) -> Iterator[Path]:
-        """What one part of the pattern leads to from each of ``places``."""
+        """Yield the matches of one part of the pattern in each of ``places``."""
         if part == "**":
             for place in places:
                 yield place
-                yield from (path for path in self._counted(below(place)) if is_folder(path))
+                yield from (path for path in self._counted(walk_below(place)) if is_folder(path))
         elif not _WILD & set(part):
             paths = self._counted(place / part for place in places)
             yield from (path for path in paths if os.path.lexists(path))
@@ -401,5 +400,5 @@ class _Names:
         for path in paths:
             self._left -= 1
             if self._left < 0:
-                raise _Enough
+                raise _TooManyNames
             yield path

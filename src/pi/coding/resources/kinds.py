@@ -1,7 +1,8 @@
-"""Resources of any kind: found in many places, named alike, the nearest one counts.
+"""Generic resource kinds, rules, and the folders of other agents.
 
-A kind says how a file becomes a value and what it is called; sources say where files may be. What
-lies in a project is only opened when the project is trusted, whoever has found it.
+A kind defines how a file is parsed and how its value is named. Sources define where files are
+searched. Of several values with the same name the first is used. Files of a project are opened
+only if it is trusted, whichever source found them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from pi.coding.resources.sources import (
     Warn,
     entries_of,
     is_file,
-    is_there,
     parse_document,
+    path_exists,
     read_text,
     repository_of,
     split_front_matter,
@@ -34,13 +35,13 @@ log = logging.getLogger(__name__)
 
 
 Parse: TypeAlias = Callable[[str, Path], Any]
-"""A value from the text of a file; ``None`` if it is none, ``BadResource`` if it is broken."""
+"""Parses the text of a file. Returns ``None`` to skip it; raises ``BadResource`` if broken."""
 Key: TypeAlias = Callable[[Any], str]
-"""What a value is called: of those with one name the first counts."""
+"""Returns the name of a value; of several with the same name the first is used."""
 
 
 class Where(Record):
-    """What finders may look at."""
+    """Directories that finders use, and the trust decision."""
 
     cwd: Path
     home: Path
@@ -50,21 +51,22 @@ class Where(Record):
 
     @property
     def project(self) -> Path:
-        """The top of the repository that ``cwd`` is in; without one, ``cwd``."""
+        """The root of the repository that contains ``cwd``, or ``cwd``."""
         return repository_of(self.cwd) or self.cwd
 
     def scope(self, path: Path) -> Literal["user", "project"]:
-        """Whose a file is: what lies in the project is the project's."""
+        """Return whether a file belongs to the user or to the project."""
         return "project" if path.is_relative_to(self.project) and not self._own(path) else "user"
 
     def allows(self, path: Path) -> bool:
-        """Whether a file may be read, or a folder listed: the user's own, or of a trusted place."""
+        """Whether a file may be read or a folder listed: it is the user's own, or trusted."""
         return self.scope(path) == "user" or self.trusts(path)
 
     def _own(self, path: Path) -> bool:
-        """Whether the user keeps it for all projects, even if home is a repository or the project.
+        """Whether it belongs to the user even if the home directory is a repository or the project.
 
-        That is the agent directory, and folders such as ``~/.claude`` unless we work inside one.
+        True for the agent directory, and for folders such as ``~/.claude`` unless ``cwd`` is
+        inside one.
         """
         if path.is_relative_to(self.agent_dir):
             return True
@@ -75,11 +77,11 @@ class Where(Record):
 
 
 Find: TypeAlias = Callable[[Where], Iterable[Path]]
-"""Files that may hold a value; those that are not there are passed over."""
+"""Returns candidate files; missing ones are skipped."""
 
 
 class ResourceKind(Record):
-    """What files of one kind mean."""
+    """How files of one kind are parsed and named."""
 
     name: str
     parse: Parse
@@ -87,7 +89,7 @@ class ResourceKind(Record):
 
 
 class ResourceSource(Record):
-    """Where files of one kind may be; of two sources the one with the higher priority counts."""
+    """Where files of one kind are searched. Sources with a higher priority come first."""
 
     kind: str
     name: str
@@ -98,7 +100,7 @@ class ResourceSource(Record):
 def agent_source(
     kind: str, agent: str, priority: int, folder: str, files: Callable[[Path], Iterable[Path]]
 ) -> ResourceSource:
-    """Where an agent keeps files of a kind: in the project, and in the same folder at home."""
+    """Return the source for an agent that uses the same folder in the project and at home."""
 
     def find(where: Where) -> Iterator[Path]:
         if where.allows(where.cwd / folder):
@@ -110,23 +112,23 @@ def agent_source(
 
 
 class ResourceItem(Record):
-    """One value that was found."""
+    """A value that was found."""
 
     key: str
     value: Any
     path: Path
     source: str
-    """Who has found it."""
+    """Name of the source."""
     scope: Scope
     priority: int
     shadowed: bool = False
-    """Whether another one of its name counts instead."""
+    """Whether another value with the same name is used instead."""
 
 
 def load_kind(
     kind: ResourceKind, sources: Iterable[ResourceSource], where: Where, warn: Warn
 ) -> tuple[ResourceItem, ...]:
-    """Everything of a kind, what counts most first; shadowed values are in it, and say so."""
+    """Load all values of a kind by priority, including shadowed ones."""
     items: list[ResourceItem] = []
     used: set[str] = set()
     for source in sorted(sources, key=lambda source: -source.priority):
@@ -155,12 +157,9 @@ def load_kind(
 def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
     try:
         return kind.parse(read_text(path), path)
-    except BadResource as problem:
-        warn(f"{path} was not used as one of the {kind.name}: {problem.message}")
+    except BadResource as error:
+        warn(f"{path} was not used as one of the {kind.name}: {error.message}")
         return None
-
-
-# Rules: instructions that hold for some files, or for some words, of pi and of other agents.
 
 
 KIND = "rules"
@@ -168,7 +167,7 @@ GLOBAL_RULES = "global_rules.md"
 
 
 class Rule(Record):
-    """What one file says, whatever agent it was written for."""
+    """Instructions for some files or words, of pi or of another agent."""
 
     name: str
     path: str
@@ -177,15 +176,15 @@ class Rule(Record):
     globs: tuple[str, ...] = ()
     always_apply: bool = False
     condition: str = ""
-    """What in an answer calls for the rule, as a pattern."""
+    """Pattern of the text in an answer that triggers the rule."""
 
 
 def parse_rule(text: str, path: Path) -> Rule:
-    """The rule of a file; of front matter that is no YAML, lines of ``name: value`` count."""
+    """Parse a rule; front matter that is not valid YAML is read as lines of ``name: value``."""
     try:
         document = parse_document(text)
-    except BadResource as problem:
-        log.warning("%s: %s; only simple lines of it are used", path, problem.message)
+    except BadResource as error:
+        log.warning("%s: %s; only its lines of name: value are used", path, error.message)
         document = _by_lines(text)
     meta = document.meta
     words = (meta.get(name) for name in ("condition", "ttsr_trigger", "ttsrTrigger"))
@@ -201,7 +200,7 @@ def parse_rule(text: str, path: Path) -> Rule:
 
 
 def _by_lines(text: str) -> Document:
-    """Others write ``globs: *.ts,*.tsx``, which YAML takes for something else."""
+    """Read front matter line by line: ``globs: *.ts,*.tsx`` of other agents is not valid YAML."""
     front, body = split_front_matter(text)
     pairs = re.findall(r"(?m)^(\w+):[ \t]*(.*?)[ \t]*$", front or "")
     meta = {name: value == "true" if value in ("true", "false") else value for name, value in pairs}
@@ -221,9 +220,6 @@ def _globs(value: Any) -> tuple[str, ...]:
     return tuple(one for one in given if isinstance(one, str) and one)
 
 
-# Where they are -----------------------------------------------------------------------------------
-
-
 def _pi(where: Where) -> Iterator[Path]:
     if where.allows(folder := where.cwd / ".pi" / "rules"):
         yield from _files(folder)
@@ -237,11 +233,11 @@ def _windsurf(where: Where) -> Iterator[Path]:
 
 
 def _cline(where: Where) -> Iterator[Path]:
-    """The nearest one here or above: a folder of rules, or a single file."""
+    """Yield the nearest rules in ``cwd`` or above: a folder of rules, or a single file."""
     for directory in (where.cwd, *where.cwd.parents):
         found = directory / CLINE_RULES
-        if is_there(found):
-            # One above the project may be anybody's, and counts by its own directory.
+        if path_exists(found):
+            # Above the project its own directory must be trusted: another user may own it.
             if directory == where.home or where.trusts(directory):
                 yield from _files(found) if found.is_dir() else (found,)
             return
@@ -263,12 +259,7 @@ RULE_SOURCES = (
     ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
     ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),
 )
-"""Whose rules count: of two with one name those of the agent that stands higher."""
-
-
-# Skills and prompt templates of other agents, where these keep them.
-#
-# A session uses none of them unasked: extensions load them, or settings name their folders.
+"""Of rules with the same name those with the higher priority are used."""
 
 
 SKILLS = ResourceKind(name="skills", parse=parse_skill, key=lambda skill: skill.name)
@@ -282,4 +273,8 @@ OTHER_AGENT_SOURCES = (
     agent_source(PROMPTS.name, "claude", 80, ".claude/commands", template_files),
     agent_source(PROMPTS.name, "codex", 70, ".codex/prompts", template_files),
 )
-"""Whose count: of two with one name those of the agent that stands higher, and pi's own first."""
+"""Skills and prompt templates of other agents.
+
+A session does not use them by default: extensions load them, or settings list their folders. Of
+two with the same name the one with the higher priority is used, and pi's own first.
+"""

@@ -1,4 +1,4 @@
-"""Prompt templates: files that become what the person says."""
+"""Prompt templates: files that expand to a user message."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pi.coding.resources.sources import (
     Place,
     SourceInfo,
     Warn,
+    admit_all,
     entries_of,
-    everything,
     is_file,
     parse_document,
     read_document,
@@ -28,14 +28,14 @@ _PLACEHOLDER = (
     r"|\{(?P<number>\d+):-(?P<number_default>[^}]*)\}"
     r"|\{(?:@|ARGUMENTS):-(?P<all_default>[^}]*)\}"
     r"|\{@:(?P<start>\d+)(?::(?P<length>\d+))?\})"
-    r"|(?<!\$)\{\{\s*(?P<variable>[A-Za-z_][\w-]*)\s*\}\}"  # with $ it is other people's
+    r"|(?<!\$)\{\{\s*(?P<variable>[A-Za-z_][\w-]*)\s*\}\}"  # ${{...}} is not ours
 )
 _ARGUMENT = r"""(?:'[^']*'|"[^"]*"|\S)+"""
 _QUOTED = r"""'([^']*)'|"([^"]*)\""""
 
 
 class MissingValues(PiError):
-    """A template has variables, ``names``, that nobody has given a value."""
+    """A template has variables without a value, ``names``."""
 
     def __init__(self, template: str, names: Sequence[str]) -> None:
         example = " ".join(f'{name}="…"' for name in names)
@@ -48,7 +48,7 @@ class MissingValues(PiError):
 
 
 class PromptTemplate(Record):
-    """One template."""
+    """A prompt template."""
 
     name: str
     description: str
@@ -58,9 +58,9 @@ class PromptTemplate(Record):
 
 
 def find_prompts(
-    places: Iterable[Place], warn: Warn, admits: Admits = everything
+    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[PromptTemplate, ...]:
-    """Every template of ``places`` that is admitted; of two with one name the first counts."""
+    """Return the admitted templates of ``places``; the first with a name is used."""
     found: dict[str, PromptTemplate] = {}
     for place in places:
         for path in template_files(place.path):
@@ -68,8 +68,8 @@ def find_prompts(
                 continue
             try:
                 template = _template(path, read_document(path), place.info(path))
-            except BadResource as problem:
-                warn(f"Prompt template {path} was not loaded: {problem.message}")
+            except BadResource as error:
+                warn(f"Prompt template {path} was not loaded: {error.message}")
                 continue
             if (known := found.get(template.name)) is not None:
                 warn(f'Prompt "{template.name}" at {path} is hidden by {known.source.path}')
@@ -79,12 +79,12 @@ def find_prompts(
 
 
 def parse_template(text: str, path: Path) -> PromptTemplate:
-    """The template that a file with this text is; ``BadResource`` if it is none."""
+    """Parse the text of a template file. Raises ``BadResource``."""
     return _template(path, parse_document(text), Place(path=path).info(path))
 
 
 def template_files(root: Path) -> Iterator[Path]:
-    """A file itself, or the templates that lie directly in a folder."""
+    """Yield the file itself, or the templates directly in a folder."""
     if is_file(root):
         yield root
         return
@@ -96,10 +96,10 @@ def template_files(root: Path) -> Iterator[Path]:
 def expand_prompt(
     text: str, templates: Sequence[PromptTemplate], more: Mapping[str, str] | None = None
 ) -> str:
-    """``/name arguments`` as the template says it; any other text as it is.
+    """Expand ``/name arguments`` with the template; any other text is returned unchanged.
 
-    Values of variables come from the arguments, then from ``more``; ``MissingValues`` says which
-    are in neither.
+    Values of variables come from the arguments, then from ``more``. Raises ``MissingValues`` for
+    variables that are in neither.
     """
     if not text.startswith("/"):
         return text
@@ -111,9 +111,9 @@ def expand_prompt(
 
 
 def split_arguments(text: str) -> list[str]:
-    """Words; pairs of quotes of either kind keep some together.
+    """Split into words; quotes group words.
 
-    A quote that is not closed is a character, and so is a backslash.
+    An unclosed quote and a backslash are ordinary characters.
     """
     return [
         re.sub(_QUOTED, lambda quoted: quoted[1] or quoted[2] or "", word)
@@ -122,7 +122,7 @@ def split_arguments(text: str) -> list[str]:
 
 
 def variables(content: str) -> tuple[str, ...]:
-    """The names in ``{{name}}``, in the order in which they appear first."""
+    """Return the names in ``{{name}}``, in order of first appearance."""
     found = (match["variable"] for match in re.finditer(_PLACEHOLDER, content))
     return tuple(dict.fromkeys(name for name in found if name))
 
@@ -130,9 +130,9 @@ def variables(content: str) -> tuple[str, ...]:
 def substitute(
     content: str, arguments: Sequence[str], values: Mapping[str, str] | None = None
 ) -> str:
-    """``content`` with its placeholders filled; what was filled in is not looked at again.
+    """Replace the placeholders of ``content``; replacements are not expanded again.
 
-    ``values`` are those of variables; one that has none stays as it is written.
+    ``values`` are the values of variables; a variable without a value is left unchanged.
     """
     everything = " ".join(arguments)
 
@@ -164,9 +164,9 @@ def _filled(template: PromptTemplate, arguments: Sequence[str], more: Mapping[st
 
 
 def _divided(names: Sequence[str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Values of the variables ``names``, and the arguments that are not ``name=value`` of one.
+    """Return the values of the variables ``names``, and the positional arguments.
 
-    Variables that are not named get those others in turn.
+    Variables without ``name=value`` get the positional arguments in order.
     """
     parts = [argument.partition("=") for argument in arguments]
     named = {name: value for name, equals, value in parts if equals and name in names}

@@ -1,4 +1,4 @@
-"""Skills on disk."""
+"""Finds and parses skill files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pi.coding.resources.sources import (
     Place,
     SourceInfo,
     Warn,
+    admit_all,
     entries_of,
-    everything,
     is_file,
     is_folder,
     parse_document,
@@ -32,27 +32,30 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SKILL_FILE = "SKILL.md"
-LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
+MAX_NAME, MAX_DESCRIPTION = 64, 1024
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
-"""Say what below them is no skill; those above a search speak of installed packages, too."""
-DEEPEST = 8
-MOST_FOLDERS = 2000
-"""Folders of one search; a link to the root of the file system may be among them."""
+"""Files with patterns of files that are not skills.
+
+Only files below the search root are used: those above it also ignore installed packages.
+"""
+MAX_DEPTH = 8
+MAX_FOLDERS = 2000
+"""Folders of one search: a link may lead to the root of the file system."""
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
 class FoundSkill(Record):
-    """A skill and where it comes from."""
+    """A skill and its source."""
 
     skill: Skill
     source: SourceInfo
 
 
 def find_skills(
-    places: Iterable[Place], warn: Warn, admits: Admits = everything
+    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[FoundSkill, ...]:
-    """Every skill of ``places`` that is admitted; of two with one name the first counts."""
+    """Return the admitted skills of ``places``; the first with a name is used."""
     found: dict[str, FoundSkill] = {}
     seen: set[str] = set()
     for place in places:
@@ -72,22 +75,22 @@ def find_skills(
 
 
 def load_skill(path: Path, warn: Warn) -> Skill | None:
-    """The skill of a file, or ``None`` with a warning that says why not."""
+    """Load a skill. Returns ``None`` with a warning if it is broken."""
     try:
         document = read_document(path)
         return _skill(path, document, warn)
-    except BadResource as problem:
-        warn(f"Skill {path} was not loaded: {problem.message}")
+    except BadResource as error:
+        warn(f"Skill {path} was not loaded: {error.message}")
         return None
 
 
 def parse_skill(text: str, path: Path) -> Skill:
-    """The skill that a file with this text is; ``BadResource`` if it is none."""
+    """Parse the text of a skill file. Raises ``BadResource``."""
     return _skill(path, parse_document(text), log.info)
 
 
 def skill_files(root: Path) -> Iterator[Path]:
-    """The files below ``root`` that are skills; a folder that is a skill is not searched."""
+    """Yield the skill files below ``root``; the folder of a skill is not searched further."""
     if is_file(root):
         yield root
     elif is_file(root / SKILL_FILE):
@@ -95,7 +98,7 @@ def skill_files(root: Path) -> Iterator[Path]:
     else:
         folder = _Folder(root)
         yield from _loose(folder)
-        yield from _folders(folder, DEEPEST, {os.path.realpath(root)})
+        yield from _folders(folder, MAX_DEPTH, {os.path.realpath(root)})
 
 
 def _skill(path: Path, document: Document, warn: Warn) -> Skill:
@@ -108,11 +111,11 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
     if not isinstance(description, str) or not description.strip():
         raise BadResource("description is required")
     description = description.strip()
-    if len(name) > LONGEST_NAME or re.fullmatch(_NAME, name) is None:
-        allowed = f"a-z, 0-9 and single hyphens, at most {LONGEST_NAME} characters"
+    if len(name) > MAX_NAME or re.fullmatch(_NAME, name) is None:
+        allowed = f"a-z, 0-9 and single hyphens, at most {MAX_NAME} characters"
         warn(f'Skill {path}: the name "{name}" should be {allowed}')
-    if len(description) > LONGEST_DESCRIPTION:
-        warn(f"Skill {path}: the description is longer than {LONGEST_DESCRIPTION} characters")
+    if len(description) > MAX_DESCRIPTION:
+        warn(f"Skill {path}: the description is longer than {MAX_DESCRIPTION} characters")
     return Skill(
         name=name,
         description=description,
@@ -123,35 +126,35 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
 
 
 class _Folder:
-    """A folder that may hold skills, as its files and those above it up to the root allow."""
+    """A folder with the ignore rules of itself and of the folders above it up to the root."""
 
     def __init__(self, path: Path, base: str = "", rules: Rules = ()) -> None:
         self._base = base
         self._inside = entries_of(path)
         if any(entry.name in IGNORE_FILES for entry in self._inside):
-            from pi.coding.resources.ignore import rules_in  # few folders have any
+            from pi.coding.resources.ignore import rules_in  # lazy: few folders have such files
 
             rules += rules_in(path, IGNORE_FILES, base=base)
         self._rules = rules
 
     def entries(self) -> Iterator[Path]:
-        """What is in it and not ignored, in the order of names."""
+        """Yield the entries that are not ignored, sorted by name."""
         for entry in self._inside:
             if not self._rules or not self._ignores(entry):
                 yield entry
 
     def below(self, folder: Path) -> _Folder:
-        """One of the folders in it."""
+        """Return a subfolder."""
         return _Folder(folder, f"{self._base}{folder.name}/", self._rules)
 
     def _ignores(self, entry: Path) -> bool:
-        from pi.coding.resources.ignore import is_ignored
+        from pi.coding.resources.ignore import is_ignored  # lazy: as above
 
         return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=is_folder(entry))
 
 
 def _loose(root: _Folder) -> Iterator[Path]:
-    """Markdown files that lie directly in a folder of skills; a README explains the folder."""
+    """Yield Markdown files directly in a folder of skills, except README files."""
     for entry in root.entries():
         if entry.suffix == ".md" and entry.stem.upper() != "README" and is_file(entry):
             yield entry
@@ -164,9 +167,9 @@ def _folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
         if is_file(folder / SKILL_FILE):
             yield folder / SKILL_FILE
         elif depth > 1 and (real := os.path.realpath(folder)) not in seen:
-            # Once each: folders with links to each other would be met in every possible order.
+            # Visit each folder once: links between folders would multiply the paths.
             seen.add(real)
-            if len(seen) > MOST_FOLDERS:
-                log.warning("%s: no skills are looked for in so many folders", folder)
+            if len(seen) > MAX_FOLDERS:
+                log.warning("%s: too many folders; the rest is not searched for skills", folder)
                 return
             yield from _folders(root.below(folder), depth - 1, seen)

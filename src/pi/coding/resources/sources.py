@@ -1,4 +1,4 @@
-"""Where a resource comes from."""
+"""Sources of resources: places, tolerant access to folders, and files with front matter."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 Warn: TypeAlias = Callable[[str], None]
-"""Told what could not be used, with its path and the reason."""
+"""Receives a warning with the path of what could not be used and the reason."""
 
 Scope: TypeAlias = Literal["user", "project", "temporary"]
 
 
 class SourceInfo(Record):
-    """In the JSON names of RPC."""
+    """Source of a resource. Field names are those of RPC."""
 
     path: str
     source: str = "auto"
@@ -37,11 +37,11 @@ class SourceInfo(Record):
 
 
 INLINE = SourceInfo(path="", source="inline", scope="temporary")
-"""What a program that embeds pi has made itself."""
+"""Source of resources passed in by a program that embeds pi."""
 
 
 class Place(Record):
-    """A file or folder to look at, and what is said of everything that is found there."""
+    """A file or folder to search, and the source information of its resources."""
 
     path: Path
     source: str = "auto"
@@ -49,7 +49,7 @@ class Place(Record):
     origin: Literal["top-level", "package"] = "top-level"
 
     def info(self, path: Path) -> SourceInfo:
-        """The source of something that was found at ``path``."""
+        """Return the source information of a resource at ``path``."""
         return SourceInfo(
             path=str(path),
             source=self.source,
@@ -60,12 +60,12 @@ class Place(Record):
 
     @property
     def folder(self) -> Path:
-        """The folder that is looked at; that of a file is the one that it is in."""
+        """The folder itself, or the folder of a file."""
         return self.path if self.path.is_dir() else self.path.parent
 
 
 def named_places(paths: Iterable[str], cwd: Path) -> list[Place]:
-    """What the command line names."""
+    """Return the places named on the command line."""
     return [
         Place(path=cwd / expand_home(path, strict=False), source="cli", scope="temporary")
         for path in paths
@@ -73,44 +73,44 @@ def named_places(paths: Iterable[str], cwd: Path) -> list[Place]:
 
 
 Admits: TypeAlias = Callable[[Path, Place], bool]
-"""Whether something that was found in a place may be used."""
+"""Whether a resource found in a place may be used."""
 
 
-def everything(path: Path, place: Place) -> bool:
-    """Admits all."""
+def admit_all(path: Path, place: Place) -> bool:
+    """Admit every resource."""
     return True
 
 
-# Looking at folders of which it is not known whether they are there, or may be entered.
-#
-# What lies in a folder that is locked is not there: it must not keep anybody from starting. The
-# methods of ``Path`` raise there, the functions of ``os.path`` do not.
+# The functions below treat files in unreadable folders as missing: a locked folder must not
+# prevent a start. They use ``os.path``, because the methods of ``Path`` raise there.
 
 
-MOST_ENTRIES = 10_000
-"""Names of one folder that are looked at."""
-MOST_BELOW = 50_000
-"""Names of all folders below one that are looked at for a pattern."""
+MAX_ENTRIES = 10_000
+"""Entries of one folder that are read."""
+MAX_TREE_ENTRIES = 50_000
+"""Entries below one folder that are visited for a pattern."""
 
 
 def entries_of(folder: Path) -> list[Path]:
-    """What lies in a folder, in the order of names; nothing where there is none to look at."""
+    """Return the entries of a folder sorted by name; empty if it is missing or unreadable."""
     try:
         with os.scandir(folder) as found:
-            names = [entry.name for entry in islice(found, MOST_ENTRIES + 1)]
+            names = [entry.name for entry in islice(found, MAX_ENTRIES + 1)]
     except OSError:
         return []
-    if len(names) > MOST_ENTRIES:
-        log.warning("%s has more than %d entries; the rest is not used", folder, MOST_ENTRIES)
+    if len(names) > MAX_ENTRIES:
+        log.warning("%s has more than %d entries; the rest is not used", folder, MAX_ENTRIES)
         names.pop()
     return [folder / name for name in sorted(names)]
 
 
-def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -> Iterator[Path]:
-    """What lies in a folder and those below it, a folder before what is in it.
+def walk_below(
+    folder: Path, *, enters: Callable[[Path], bool] = lambda path: True
+) -> Iterator[Path]:
+    """Yield everything below a folder, a folder before its contents.
 
-    Links are not followed, and after ``MOST_BELOW`` entries it ends with a warning: a link to the
-    root of the file system may stand where a small folder is expected.
+    Links are not followed. After ``MAX_TREE_ENTRIES`` entries it ends with a warning: ``folder``
+    may be a link to the root of the file system.
     """
     waiting, count = [folder], 0
     while waiting:
@@ -118,8 +118,8 @@ def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -
         inner: list[Path] = []
         for path in entries_of(here):
             count += 1
-            if count > MOST_BELOW:
-                log.warning("%s holds more than %d entries", folder, MOST_BELOW)
+            if count > MAX_TREE_ENTRIES:
+                log.warning("%s holds more than %d entries", folder, MAX_TREE_ENTRIES)
                 return
             if enters(path):
                 yield path
@@ -128,57 +128,54 @@ def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -
         waiting += reversed(inner)
 
 
-def is_there(path: Path) -> bool:
-    """Whether there is something that may be seen."""
+def path_exists(path: Path) -> bool:
+    """Whether the path exists and is visible."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is something that may be seen and is no folder.
+    """Whether the path exists, is visible and is not a folder.
 
-    A pipe or a device counts, so that whoever reads it gets an error and can name it.
+    Includes pipes and devices, so that reading them reports an error with the path.
     """
-    return is_there(path) and not is_folder(path)
+    return path_exists(path) and not is_folder(path)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder that may be seen."""
+    """Whether the path is a visible folder."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def theme_files(folder: Path) -> Iterator[Path]:
-    """The themes of a folder."""
+    """Return the theme files of a folder."""
     return (path for path in entries_of(folder) if path.suffix == ".json" and is_file(path))
 
 
 def repository_of(folder: Path) -> Path | None:
-    """The folder at or above ``folder`` that is a git repository."""
-    return next((each for each in (folder, *folder.parents) if is_there(each / ".git")), None)
-
-
-# Markdown files that begin with YAML between two lines of dashes.
+    """Return the git repository that contains ``folder``, if there is one."""
+    return next((each for each in (folder, *folder.parents) if path_exists(each / ".git")), None)
 
 
 _FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
-LARGEST_FRONT_MATTER = 64 * 1024
-"""Characters of YAML."""
-LARGEST_EXPANDED = 4 * 1024 * 1024
-"""Characters to which aliases may expand it; the parser itself copies without a bound."""
-MOST_INDICATORS = 20
-"""Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at some thousands."""
+MAX_FRONT_MATTER = 64 * 1024
+"""Size limit of the YAML text."""
+MAX_EXPANDED_FRONT_MATTER = 4 * 1024 * 1024
+"""Size limit after expansion of aliases; the parser has none."""
+MAX_NESTED_INDICATORS = 20
+"""Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at thousands."""
 _ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
 _ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
-_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MOST_INDICATORS + 1}}}"
-LARGEST = 1_000_000
-"""Bytes; whatever is larger is no text that somebody wrote for a prompt."""
+_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MAX_NESTED_INDICATORS + 1}}}"
+MAX_FILE_BYTES = 1_000_000
+"""Larger files are not texts written for a prompt."""
 
 
 class BadResource(PiError):
-    """A file that cannot be used, and why."""
+    """A file that cannot be used."""
 
 
 class Document(Record):
-    """A file in two parts."""
+    """A Markdown file: front matter (YAML between two lines of dashes) and body."""
 
     meta: dict[str, Any]
     body: str
@@ -186,59 +183,61 @@ class Document(Record):
 
 
 def parse_document(text: str) -> Document:
-    """The parts of ``text``; ``BadResource`` when the front matter is broken."""
+    """Parse ``text``. Raises ``BadResource`` if the front matter is broken."""
     front, body = split_front_matter(text)
     if front is None:
         return Document(meta={}, body=body, has_meta=False)
     _check_bounds(front)
-    # Here, not above: most starts meet no front matter.
+    # Lazy: most starts read no front matter.
     from yaml12 import parse_yaml
 
     try:
         meta = parse_yaml(front) if front.strip() else {}
-    except ValueError as problem:
-        raise BadResource(f"the front matter is not valid YAML ({problem})") from problem
+    except ValueError as error:
+        raise BadResource(f"the front matter is not valid YAML ({error})") from error
     if not isinstance(meta, dict):
-        raise BadResource("the front matter is not a list of names and values")
+        raise BadResource("the front matter is not a mapping of names to values")
     named = {str(name): value for name, value in meta.items()}
     return Document(meta=named, body=body.strip(), has_meta=True)
 
 
 def _check_bounds(front: str) -> None:
-    """Refuse YAML that is small and takes gigabytes or the whole stack, before it is parsed."""
-    if len(front) > LARGEST_FRONT_MATTER:
-        raise BadResource(f"the front matter is larger than {LARGEST_FRONT_MATTER} characters")
+    """Reject small YAML that would take gigabytes or overflow the stack, before parsing it."""
+    if len(front) > MAX_FRONT_MATTER:
+        raise BadResource(f"the front matter is larger than {MAX_FRONT_MATTER} characters")
     if re.search(_NESTED, front):
-        raise BadResource(f"the front matter nests more than {MOST_INDICATORS} lists on one line")
-    # At worst each alias doubles everything before it. Emphasis (*so*) and globs are no aliases.
+        raise BadResource(
+            f"the front matter nests more than {MAX_NESTED_INDICATORS} lists on one line"
+        )
+    # At worst each alias doubles everything before it. Emphasis (*so*) and globs do not count.
     anchors = {name.rstrip(":") for name in re.findall(_ANCHORS, front)}
     aliases = sum(name.rstrip(":") in anchors for name in re.findall(_ALIASES, front))
-    if len(front) << aliases > LARGEST_EXPANDED:
+    if len(front) << aliases > MAX_EXPANDED_FRONT_MATTER:
         raise BadResource(
             f"the front matter has {aliases} YAML aliases, which may expand to more than "
-            f"{LARGEST_EXPANDED >> 20} MiB; write the values out"
+            f"{MAX_EXPANDED_FRONT_MATTER >> 20} MiB; write the values out"
         )
 
 
 def split_front_matter(text: str) -> tuple[str | None, str]:
-    """What stands between the dashes, if there are any, and the rest; lines end alike."""
+    """Split into front matter, if present, and body; line ends are normalised."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     fenced = re.match(_FENCED, text)
     return (None, text) if fenced is None else (fenced["yaml"], fenced["body"])
 
 
 def read_document(path: Path) -> Document:
-    """The parts of a file; ``BadResource`` when it cannot be read or understood."""
+    """Read and parse a file. Raises ``BadResource``."""
     return parse_document(read_text(path))
 
 
 def read_text(path: Path) -> str:
-    """What a file says; ``BadResource`` when it cannot be read or is no text."""
+    """Return the text of a file. Raises ``BadResource`` if it is unreadable or not UTF-8."""
     try:
-        data = read_regular(path, most=LARGEST)
-    except OSError as problem:
-        raise BadResource(problem.strerror or str(problem)) from problem
+        data = read_regular(path, max_bytes=MAX_FILE_BYTES)
+    except OSError as error:
+        raise BadResource(error.strerror or str(error)) from error
     try:
         return data.decode()
-    except UnicodeDecodeError as problem:
-        raise BadResource("the file is not UTF-8 text") from problem
+    except UnicodeDecodeError as error:
+        raise BadResource("the file is not UTF-8 text") from error

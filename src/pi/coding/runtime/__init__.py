@@ -1,4 +1,4 @@
-"""A session that runs: everything below put together, and the port through which modes use it.
+"""A running session: assembled from the layers below, used by modes through the session port.
 
-``assemble`` is the only module that knows everyone. Must not know modes or screens.
+``assemble`` is the only module that imports every part. Nothing here imports modes or screens.
 """

@@ -1,4 +1,4 @@
-"""What a session stands on: trust, settings, the log, extensions, and who can be asked."""
+"""Prepares a session: trust, settings, log, extensions and models."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender
-from pi.coding.models.starting import Start, Wishes, find_starting_model
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.extensions.sources import ExtensionPlaces
-from pi.coding.runtime.live import Core, image_limits, session_variables
-from pi.coding.runtime.machine import CurrentVariables, Host
-from pi.coding.runtime.models import Asking, credential_store, take_over
-from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.extension_host.dormant import ExtensionContributions
+from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.live import LiveSession, image_limits, session_variables
+from pi.coding.runtime.machine import CurrentVariables, Machine
+from pi.coding.runtime.models import ModelClient, credential_store, migrate_credentials
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.session_places import listed_session_dir, shelf_of
-from pi.coding.runtime.tool_support import ForSession
+from pi.coding.runtime.session_places import listed_session_dir, location_for
+from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.workspace import (
     Workspace,
     open_workspace,
@@ -31,35 +31,37 @@ from pi.coding.runtime.workspace import (
 )
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf
+from pi.coding.session.opening import SessionLocation
 from pi.coding.tools.images import ImageLimits
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-if TYPE_CHECKING:  # loaded with the first extension, or job
+if TYPE_CHECKING:  # lazy: imported with the first extension or job
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.shell.jobs import Job
 
 T = TypeVar("T")
 
 
-class Ground:
-    """Found before there is a session, in steps of which each needs what came before."""
+class Bootstrap:
+    """Prepares a session in steps; each step needs the results of those before."""
 
     workspace: Workspace
     log: SessionLog
-    asking: Asking
-    start: Start
+    model_client: ModelClient
+    start: StartingModel
 
-    def __init__(self, cwd: Path, host: Host, options: SessionOptions, parts: Parts) -> None:
+    def __init__(
+        self, cwd: Path, machine: Machine, options: SessionOptions, overrides: SessionOverrides
+    ) -> None:
         self._cwd = cwd
-        self.host = host
+        self.machine = machine
         self.options = options
-        self.parts = parts
-        self.bus = parts.bus or Bus()
-        self.lender = Lender()
-        self.storage = parts.auth_storage or credential_store(host)
+        self.overrides = overrides
+        self.bus = overrides.bus or Bus()
+        self.contributions = ExtensionContributions()
+        self.storage = overrides.auth_storage or credential_store(machine)
         self.secrets = KnownSecrets(
-            host,
+            machine,
             self.storage,
             environ=self._variables,
             rows=self._provider_rows,
@@ -67,159 +69,165 @@ class Ground:
         )
         self.extensions = self._new_extensions()
         self._answers: dict[str, bool] = {}
-        """What the user said about directories for this run only."""
+        """The user's trust decisions for this run only, by directory."""
         self._skipped: tuple[Path, ...] = ()
-        """The files of which the user knows that they were not read."""
-        self._served: Core | None = None
+        """Skipped files that were already reported to the user."""
+        self._live: LiveSession | None = None
         self._opened = AsyncExitStack()
-        """What is to be let go when no session comes of it."""
+        """Resources to close if no session is built."""
 
-    def serve(self, core: Core) -> None:
-        """From now on there is a session."""
-        self._served = core
-        self.asking.serve(core, api_key=self.options.api_key)
+    def bind(self, core: LiveSession) -> None:
+        """Connect the finished session."""
+        self._live = core
+        self.model_client.bind(core, api_key=self.options.api_key)
 
-    async def give_up(self) -> None:
-        """Let go of what was opened: locks, connections, extensions."""
+    async def rollback(self) -> None:
+        """Close what was opened: locks, connections, extensions."""
         await self._opened.aclose()
 
-    async def find(self) -> None:
-        """Trust, settings, the session itself, extensions, and the models that there are."""
+    async def run(self) -> None:
+        """Run all steps: trust, settings, log, extensions, models."""
         self._opened.push_async_callback(self.extensions.close)
         await self.extensions.load_own(self._cwd)
         self.workspace = await self._first_workspace(self._cwd)
-        self._adopt_strays()
-        self.log = self.parts.open_log(self.shelf(self._cwd))
+        self._move_legacy_sessions()
+        self.log = self.overrides.open_log(self.session_location(self._cwd))
         self._opened.callback(self.log.close)
         await self._move_to(Path(self.log.header.cwd))
-        self.tell_skipped()
-        if self.parts.auth_storage is None:
-            await take_over(self.host, self.workspace.settings, self.storage)
+        self.report_skipped_files()
+        if self.overrides.auth_storage is None:
+            await migrate_credentials(self.machine, self.workspace.settings, self.storage)
         variables = CurrentVariables(lambda: self._here.environment.values)
-        self.asking = Asking(
-            replace(self.host, environ=variables),
+        self.model_client = ModelClient(
+            replace(self.machine, environ=variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
             values=self.workspace.values,
-            registry=self.parts.registry,
+            registry=self.overrides.registry,
             storage=self.storage,
-            extensions=self.lender,
+            extensions=self.contributions,
         )
-        self._opened.push_async_callback(self.asking.close)
+        self._opened.push_async_callback(self.model_client.close)
         await self.extensions.load_project(self.workspace)
-        self.extensions.connect(self.asking.registry)
-        self.start = await find_starting_model(self._wishes(), self.asking.registry)
+        self.extensions.connect(self.model_client.registry)
+        self.start = await find_starting_model(
+            self._model_preferences(), self.model_client.registry
+        )
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody has spoken in the session yet."""
+        """Whether the session has no messages yet."""
         return not self.log.is_saved and self.log.leaf is None
 
     async def decide_trust(self, cwd: Path) -> Trust:
-        """Whether the project in ``cwd``, with what is in it now, may be read.
+        """Decide whether the project in ``cwd``, with its current files, is trusted.
 
-        To be called before every reading: files can appear at any time.
+        To be called before each read: files can appear at any time.
         """
-        if self.parts.trust is not None:
-            return self.parts.trust.within(cwd)
-        settings = self.parts.settings or own_settings(self.host, self.options)
+        if self.overrides.trust is not None:
+            return self.overrides.trust.within(cwd)
+        settings = self.overrides.settings or own_settings(self.machine, self.options)
         return await decide_trust(
             cwd,
-            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
-            home=self.host.home,
+            TrustStore(self.machine.agent_dir / "trust.json", clock=self.machine.clock),
+            home=self.machine.home,
             bus=self.bus,
             flag=self.options.approve,
             default=settings.values.default_project_trust,
-            ask=self.parts.ask_trust,
+            ask=self.overrides.ask_trust,
             answers=self._answers,
         )
 
     async def open_workspace(
         self, cwd: Path, trust: Trust, before: Workspace | None = None
     ) -> Workspace:
-        """What is in a folder, as far as ``trust`` allows it.
+        """Open a directory, as far as ``trust`` allows it.
 
-        Values that were set for this run in the workspace ``before`` hold in this one, too.
+        Settings that were set for this run in the workspace ``before`` are kept.
         """
         return await open_workspace(
             cwd,
-            self.host,
+            self.machine,
             self.options,
             trust,
-            session=self._for_session(),
-            settings=self.parts.settings,
+            session=self._tool_support(),
+            settings=self.overrides.settings,
             overrides=before.settings.overrides if before else None,
         )
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
-        """What is in a folder for the next session: ``now`` if that allows neither more nor less.
+        """Return the workspace for the next session: ``now`` if its trust is the same.
 
-        Background commands run on in a workspace that stays.
+        Background commands keep running in a workspace that is reused.
         """
         if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
             return await self.open_workspace(cwd, trust, now)
         return replace(now, trust=trust)
 
-    def tell_skipped(self) -> None:
-        """Report the files that were not read because they are not trusted, each one once.
+    def report_skipped_files(self) -> None:
+        """Report files that were not read because they are not trusted, each one once.
 
-        To be called when the session is shown: what is reported before is cleared with the old one.
+        To be called when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._here
-        skipped = skipped_files(here.cwd, self.host, self.options, here.trust)
+        skipped = skipped_files(here.cwd, self.machine, self.options, here.trust)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
         if new:
-            self.host.report(
+            self.machine.report(
                 f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
             )
 
-    def shelf(self, cwd: Path) -> Shelf:
-        """Where the sessions of a folder are kept."""
+    def session_location(self, cwd: Path) -> SessionLocation:
+        """Return where the sessions of a directory are stored."""
         settings = self._here.settings
-        custom = self.parts.session_dir or listed_session_dir(settings, cwd)
-        shelf = shelf_of(self.host, cwd, settings, custom)
-        return shelf if self.parts.persistent else replace(shelf, directory=None)
+        custom = self.overrides.session_dir or listed_session_dir(settings, cwd)
+        location = location_for(self.machine, cwd, settings, custom)
+        return location if self.overrides.persistent else replace(location, directory=None)
 
-    # ----------------------------------------------------------------------------------------------
-
-    def _adopt_strays(self) -> None:
-        """Have sessions found that very old versions kept beside their folders."""
-        if any(self.host.agent_dir.glob("*.jsonl")):
+    def _move_legacy_sessions(self) -> None:
+        """Move sessions that very old versions stored in the agent directory itself."""
+        if any(self.machine.agent_dir.glob("*.jsonl")):
             from pi.coding.session.file_operations import (
-                adopt_strays,  # hardly anybody has such files
+                move_legacy_sessions,  # lazy: such files are rare
             )
 
-            adopt_strays(self.host.agent_dir)
+            move_legacy_sessions(self.machine.agent_dir)
 
-    # The secrets are asked for before there is a workspace, too.
+    # Secrets are also needed before a workspace exists.
 
     def _variables(self) -> Mapping[str, str]:
-        return self._here.environment.values if hasattr(self, "workspace") else self.host.environ
+        return self._here.environment.values if hasattr(self, "workspace") else self.machine.environ
 
     def _provider_rows(self) -> Iterable[Provider]:
-        return self.asking.registry.models.get_providers() if hasattr(self, "asking") else ()
+        return (
+            self.model_client.registry.models.get_providers()
+            if hasattr(self, "model_client")
+            else ()
+        )
 
     def _oauth_clients(self) -> Mapping[str, Json]:
         return self._here.values.oauth_clients if hasattr(self, "workspace") else {}
 
     @property
     def _here(self) -> Workspace:
-        return self.workspace if self._served is None else self._served.workspace
+        return self.workspace if self._live is None else self._live.workspace
 
-    def _new_extensions(self) -> Extensions:
-        places = ExtensionPlaces(self.host, self.options.extensions, self.parts.settings)
-        extensions = Extensions(self.lender, self._new_host, places, self.bus, mode=self.parts.mode)
-        if self.parts.ui is not None:
-            extensions.attach(self.parts.ui, self.parts.mode)
-        if self.parts.parent is not None:
-            extensions.make_host()  # what guards the other session guards this one
+    def _new_extensions(self) -> SessionExtensions:
+        sources = ExtensionSources(self.machine, self.options.extensions, self.overrides.settings)
+        extensions = SessionExtensions(
+            self.contributions, self._new_host, sources, self.bus, mode=self.overrides.mode
+        )
+        if self.overrides.ui is not None:
+            extensions.attach(self.overrides.ui, self.overrides.mode)
+        if self.overrides.parent is not None:
+            extensions.make_host()  # the guards of the parent session apply to this one
         return extensions
 
     def _new_host(self) -> ExtensionHost:
         from pi.coding.extension_host.host import ExtensionHost
 
-        machine = self.host
+        machine = self.machine
         return ExtensionHost(
             agent_dir=machine.agent_dir,
             cwd=self._cwd,
@@ -227,38 +235,38 @@ class Ground:
             clock=machine.clock,
             report=machine.report,
             flags=self.options.extensions.flags,
-            mode=self.parts.mode,
-            parent=self.parts.parent,
-            on_stall=self.parts.on_stall,
+            mode=self.overrides.mode,
+            parent=self.overrides.parent,
+            on_stall=self.overrides.on_stall,
         )
 
-    def _for_session(self) -> ForSession:
-        """What tools ask of the session; before there is one, nothing is known."""
+    def _tool_support(self) -> ToolSupport:
+        """Return the tool support of the session; defaults before it exists."""
         known = self._known
-        return ForSession(
+        return ToolSupport(
             secrets=self.secrets,
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),
-            file_layers=self.lender.file_layers,
+            file_layers=self.contributions.file_layers,
             tools=lambda: known(lambda core: core.toolbox.active_names, ()),
-            has_screen=self.parts.mode == "tui",
+            has_screen=self.overrides.mode == "tui",
             job_ended=self._job_ended,
         )
 
     async def _job_ended(self, job: Job) -> None:
-        from pi.coding.runtime.live import report_job  # few sessions have jobs
+        from pi.coding.runtime.live import report_job  # lazy: few sessions have jobs
 
-        if self._served is not None:
-            await report_job(self._served, job)
+        if self._live is not None:
+            await report_job(self._live, job)
 
-    def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
-        return otherwise if self._served is None else ask(self._served)
+    def _known(self, ask: Callable[[LiveSession], T], otherwise: T) -> T:
+        return otherwise if self._live is None else ask(self._live)
 
     async def _move_to(self, home: Path) -> None:
-        if home == self._cwd or (self.parts.stays_if_gone and not home.is_dir()):
+        if home == self._cwd or (self.overrides.stays_if_gone and not home.is_dir()):
             return
-        from pi.coding.session.lookup import check_directory  # only for a session that is kept
+        from pi.coding.session.lookup import check_directory  # lazy: for stored sessions only
 
         try:
             check_directory(str(home), self.log.file, str(self._cwd))
@@ -271,11 +279,11 @@ class Ground:
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
-    def _wishes(self) -> Wishes:
+    def _model_preferences(self) -> ModelPreferences:
         options, values = self.options, self.workspace.values
         known = chosen_model(self.log)
-        return Wishes(
-            model=self.parts.model,
+        return ModelPreferences(
+            model=self.overrides.model,
             pattern=options.model,
             provider=options.provider,
             thinking=options.thinking,

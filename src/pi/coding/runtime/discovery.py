@@ -1,8 +1,8 @@
-"""Discovery, one piece at a time, for programs that want to change a part of what is found.
+"""SDK functions that discover one kind of resource, for programs that replace parts of it.
 
-All of it reads files and blocks meanwhile. ``None`` stands for the current directory, for the
-user's own agent directory, for the settings in files, and for the stored decision about trust: of a
-project nothing is read unless it is ``trusted``.
+All of them read files and block. ``None`` means the current directory, the user's agent directory,
+the settings files, and the stored trust decision. Project files are read only if the project is
+``trusted``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pi.agent.skills import Skill
 from pi.ai.auth.storage import AuthStorage
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
-from pi.coding.resources.discovery import Resources, Wanted
+from pi.coding.resources.discovery import ResourceOptions, Resources
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime import models
 from pi.coding.runtime.machine import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.session_places import directory_given, host_given
+from pi.coding.runtime.session_places import directory_given, machine_given
 from pi.coding.runtime.workspace import discover_resources, local_env
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
-    """The user's credentials."""
-    return AuthStorage(host_given(agent_dir).agent_dir / "auth.json")
+    """Return the user's credentials."""
+    return AuthStorage(machine_given(agent_dir).agent_dir / "auth.json")
 
 
 def discover_models(
@@ -40,9 +40,9 @@ def discover_models(
     auth_storage: AuthStorage | None = None,
     settings: Settings | None = None,
 ) -> ModelRegistry:
-    """Every model that files and environment give access to; close its ``models`` when done."""
+    """Return every model of the files and the environment. Close its ``models`` when done."""
     return models.discover_models(
-        host_given(agent_dir),
+        machine_given(agent_dir),
         directory_given(cwd),
         values=settings.values if settings else None,
         storage=auth_storage,
@@ -55,9 +55,9 @@ def discover_context_files(
     *,
     trusted: bool | None = None,
 ) -> tuple[ContextFile, ...]:
-    """AGENTS.md and its kin, from the most general to the nearest."""
-    wanted = Wanted(skills=False, prompts=False)
-    return _found(wanted, cwd, agent_dir, None, trusted=trusted).context.files
+    """Return AGENTS.md and similar files, from the most general to the nearest."""
+    options = ResourceOptions(skills=False, prompts=False)
+    return _found(options, cwd, agent_dir, None, trusted=trusted).context.files
 
 
 def discover_skills(
@@ -67,9 +67,9 @@ def discover_skills(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[Skill, ...]:
-    """The skills of the user, of packages and, if it is trusted, of the project."""
-    wanted = Wanted(context_files=False, prompts=False)
-    found = _found(wanted, cwd, agent_dir, settings, trusted=trusted).skills
+    """Return the skills of the user, of packages and, if it is trusted, of the project."""
+    options = ResourceOptions(context_files=False, prompts=False)
+    found = _found(options, cwd, agent_dir, settings, trusted=trusted).skills
     return tuple(each.skill for each in found)
 
 
@@ -80,9 +80,9 @@ def discover_prompt_templates(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[PromptTemplate, ...]:
-    """The prompt templates of the user, of packages and, if it is trusted, of the project."""
-    wanted = Wanted(context_files=False, skills=False)
-    return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
+    """Return the prompt templates of the user, packages and, if it is trusted, the project."""
+    options = ResourceOptions(context_files=False, skills=False)
+    return _found(options, cwd, agent_dir, settings, trusted=trusted).prompts
 
 
 def local_environment(
@@ -91,29 +91,28 @@ def local_environment(
     *,
     settings: Settings | None = None,
 ) -> LocalEnv:
-    """The files and the shell of this machine, for tools of one's own: an ``ExecutionEnv``.
+    """Return files and shell of this machine for custom tools: an ``ExecutionEnv``.
 
     Commands run as in a session: in the shell of the settings, without credentials in their
     environment. Its owner closes it.
     """
-    here, host = directory_given(cwd), host_given(agent_dir)
-    return local_env(here, host, settings or settings_here(host, here))
-
-
-# --------------------------------------------------------------------------------------------------
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    return local_env(here, machine, settings or settings_here(machine, here))
 
 
 def _found(
-    wanted: Wanted,
+    options: ResourceOptions,
     cwd: Path | str | None,
     agent_dir: Path | str | None,
     settings: Settings | None,
     *,
     trusted: bool | None,
 ) -> Resources:
-    here, host = directory_given(cwd), host_given(agent_dir)
+    here, machine = directory_given(cwd), machine_given(agent_dir)
     said = None if trusted is None else Trust(trusted=trusted, source="flag")
-    trust = said or stored_trust(host, here)
-    settings = settings or settings_here(host, here, trust)
-    _, resources = discover_resources(here, host, SessionOptions(resources=wanted), trust, settings)
+    trust = said or stored_trust(machine, here)
+    settings = settings or settings_here(machine, here, trust)
+    _, resources = discover_resources(
+        here, machine, SessionOptions(resources=options), trust, settings
+    )
     return resources

@@ -1,4 +1,4 @@
-"""pi inside another program: a session from what is given, and from what is found for the rest."""
+"""``create_agent_session`` and ``run``: pi embedded in another program."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
-from pi.coding.extension_host.discovery.finding import Factory
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions, Factory
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
-from pi.coding.resources.discovery import Brought, Wanted
+from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.resources.sources import read_text
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts, SessionOptions, ToolWishes
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import AskPerson
+from pi.coding.trust import AskTrust
 
 T = TypeVar("T")
 
@@ -44,83 +43,86 @@ log = logging.getLogger(__name__)
 
 
 class AgentSessionOptions(TypedDict, total=False):
-    """Provide to override, omit to discover. ``None`` is the same as leaving it out.
+    """Options of ``create_agent_session``. Omitted options, and ``None``, are discovered.
 
-    An empty list is not: it means none.
+    An empty list is different: it means none.
     """
 
     cwd: Path | str | None
-    """The directory to work in. Else that of ``session_manager``, else the current one."""
+    """The working directory. Default: that of ``session_manager``, else the current one."""
     agent_dir: Path | str | None
-    """In place of ``~/.pi/agent``: settings, credentials, models, trust, sessions."""
+    """Replaces ``~/.pi/agent``: settings, credentials, models, trust, sessions."""
     model: Model | str | None
     """A model, or a pattern such as ``anthropic/opus:high``."""
     thinking_level: ThinkingLevel | None
     tools: Sequence[str] | None
-    """The built-in tools that are on, by name."""
+    """The active built-in tools, by name."""
     custom_tools: Sequence[AgentTool | Callable[..., Any]] | None
-    """Tools of one's own, always on; a plain function becomes one as with ``@tool``."""
+    """Additional tools, always active; a plain function becomes one as with ``@tool``."""
     extensions: Sequence[Factory] | None
-    """Functions that take an ``ExtensionAPI``, beside the extensions that are discovered."""
+    """Functions that take an ``ExtensionAPI``, in addition to discovered extensions."""
     additional_extension_paths: Sequence[Path | str] | None
-    """Files and folders of extensions, beside those that are discovered."""
+    """Files and folders of extensions, in addition to discovered extensions."""
     disable_extension_discovery: bool | None
-    """Whether only the extensions that are given are loaded."""
+    """Load only the extensions that are passed."""
     settings: Settings | None
     """All settings; no file is read then."""
     auth_storage: AuthStorage | None
-    """Credentials for the models that are discovered; a ``model_registry`` has its own."""
+    """Credentials for discovered models; a ``model_registry`` has its own."""
     model_registry: ModelRegistry | None
-    """The models; whoever gives them closes them."""
+    """The models; the caller closes them."""
     session_manager: SessionManager | None
-    """The session to go on with, closed together with what is made of it."""
+    """The session to continue; closed together with the returned session."""
     system_prompt: str | None
     """The whole prompt: no context, skill or directory is added to it."""
     append_system_prompt: str | None
-    """Added to the usual prompt."""
+    """Added to the default prompt."""
     skills: Sequence[Skill | Path] | None
     """Skills, or files and folders of them."""
     context_files: Sequence[ContextFile | Path] | None
-    """Instructions in place of those of AGENTS.md files."""
+    """Instructions that replace AGENTS.md files."""
     prompt_templates: Sequence[PromptTemplate | Path] | None
     """Prompt templates, or files and folders of them."""
-    trust: bool | AskPerson | None
-    """Whether files of the project may be read, or who is asked. Else what was stored decides."""
+    trust: bool | AskTrust | None
+    """Whether project files may be read, or a function that asks. Default: the stored decision."""
     environ: Mapping[str, str] | None
-    """The variables that pi sees, in place of those of the process."""
+    """Environment variables that replace those of the process."""
     clock: Clock | None
     report: Callable[[str], None] | None
-    """Told what a person should know, one line each. Else it is logged as a warning."""
+    """Called with one-line messages for the user. Default: they are logged as warnings."""
 
 
 class CreateAgentSessionResult(Record):
-    """A session, and why it does not begin with the model that it had before."""
+    """A session, and why it does not use the model that it had before."""
 
     session: AgentSession
     model_fallback_message: str | None = None
 
 
 class RunFailed(PiError):
-    """There is no answer; the message says why."""
+    """The run returned no answer; the message says why."""
 
 
 async def create_agent_session(
     **options: Unpack[AgentSessionOptions],
 ) -> CreateAgentSessionResult:
-    """A session that is ready to be prompted. Its owner disposes of it.
+    """Return a session that is ready for prompts. Its owner disposes of it.
 
     >>> result = await create_agent_session(model="anthropic/sonnet")
     >>> async with result.session as session:
     ...     answer = await session.prompt("What is in this folder?")
     """
-    _must_be_known(options)
+    _check_names(options)
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
-    host = _host(options)
+    machine = _machine(options)
     given = options.get("custom_tools") or ()
     tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     built = await assemble(
-        cwd, host, _wishes(options, cwd, tools), _parts(options, host, cwd, tools)
+        cwd,
+        machine,
+        _session_options(options, cwd, tools),
+        _overrides(options, machine, cwd, tools),
     )
     await built.session.start()
     return CreateAgentSessionResult(
@@ -135,10 +137,10 @@ def run(
     on_event: Listener | None = None,
     **options: Unpack[AgentSessionOptions],
 ) -> str:
-    """Say something in a session of its own; gives the words of the answer.
+    """Run one prompt in a new session; returns the text of the answer.
 
-    ``RunFailed`` when there is none. For programs without an event loop; where one is running, as
-    in a notebook, it works in another thread and waits for that.
+    Raises ``RunFailed`` if there is none. For programs without an event loop; if one is running, as
+    in a notebook, the session runs in another thread and this call blocks.
     """
     answering = _answered(prompt, images, on_event, options)
     try:
@@ -148,11 +150,8 @@ def run(
     return _run_in_thread(answering)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-def _must_be_known(options: AgentSessionOptions) -> None:
-    """A misspelt option must not be taken for one that was left out."""
+def _check_names(options: AgentSessionOptions) -> None:
+    """Raise ``TypeError`` for unknown options, so that a misspelt option is not ignored."""
     for name in options:
         if name not in AgentSessionOptions.__annotations__:
             like = nearest(name, AgentSessionOptions.__annotations__)
@@ -165,14 +164,14 @@ def _directory(path: Path | str) -> Path:
     if not directory.is_dir():
         raise PiError(
             f"The working directory {directory} does not exist.",
-            hint="Give another one as cwd, or make it first.",
+            hint="Pass another cwd, or create it first.",
         )
     return directory
 
 
-def _host(options: AgentSessionOptions) -> Host:
+def _machine(options: AgentSessionOptions) -> Machine:
     environ, agent_dir = options.get("environ"), options.get("agent_dir")
-    return Host.of(
+    return Machine.from_environ(
         dict(os.environ) if environ is None else environ,
         agent_dir=None if agent_dir is None else expand_home(agent_dir).absolute(),
         clock=options.get("clock"),
@@ -180,7 +179,7 @@ def _host(options: AgentSessionOptions) -> Host:
     )
 
 
-def _wishes(
+def _session_options(
     options: AgentSessionOptions, cwd: Path, custom: tuple[AgentTool, ...]
 ) -> SessionOptions:
     model, names, trust = options.get("model"), options.get("tools"), options.get("trust")
@@ -188,9 +187,9 @@ def _wishes(
     return SessionOptions(
         model=model if isinstance(model, str) else None,
         thinking=options.get("thinking_level"),
-        tools=ToolWishes(only=only),
+        tools=ToolFilter(only=only),
         resources=_resources(options, cwd),
-        extensions=WantedExtensions(
+        extensions=ExtensionOptions(
             discover=not options.get("disable_extension_discovery"),
             paths=tuple(map(str, options.get("additional_extension_paths") or ())),
             inline=tuple(options.get("extensions") or ()),
@@ -199,19 +198,19 @@ def _wishes(
     )
 
 
-def _resources(options: AgentSessionOptions, cwd: Path) -> Wanted:
-    """Lists that are given are taken as they are, and nothing is looked for beside them."""
+def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
+    """Given lists replace discovery."""
     context, skills = options.get("context_files"), options.get("skills")
     templates = options.get("prompt_templates")
     own_skills, skill_paths = _divided(Skill, skills)
     own_templates, template_paths = _divided(PromptTemplate, templates)
-    return Wanted(
+    return ResourceOptions(
         context_files=context is None,
         skills=skills is None,
         skill_paths=skill_paths,
         prompts=templates is None,
         prompt_paths=template_paths,
-        brought=Brought(
+        provided=ProvidedResources(
             append_prompt=options.get("append_system_prompt") or "",
             context=tuple(_context_file(given, cwd) for given in context or ()),
             skills=own_skills,
@@ -223,7 +222,7 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> Wanted:
 def _divided(
     kind: type[T], given: Sequence[T | Path] | None
 ) -> tuple[tuple[T, ...], tuple[str, ...]]:
-    """Values, and paths to some."""
+    """Split into values and paths."""
     given = given or ()
     values = tuple(each for each in given if isinstance(each, kind))
     return values, tuple(str(each) for each in given if not isinstance(each, kind))
@@ -236,18 +235,18 @@ def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
     return ContextFile(path=str(path), content=read_text(path))
 
 
-def _parts(
-    options: AgentSessionOptions, host: Host, cwd: Path, custom: tuple[AgentTool, ...]
-) -> Parts:
+def _overrides(
+    options: AgentSessionOptions, machine: Machine, cwd: Path, custom: tuple[AgentTool, ...]
+) -> SessionOverrides:
     model, trust = options.get("model"), options.get("trust")
-    parts = Parts(
+    parts = SessionOverrides(
         registry=options.get("model_registry"),
         auth_storage=options.get("auth_storage"),
         model=model if isinstance(model, Model) else None,
         settings=options.get("settings"),
         tools=custom,
         whole_prompt=options.get("system_prompt"),
-        session_dir=named_session_dir(host, cwd),
+        session_dir=named_session_dir(machine, cwd),
         ask_trust=trust if callable(trust) else None,
     )
     manager = options.get("session_manager")
@@ -256,13 +255,10 @@ def _parts(
     directory = manager.get_session_dir()
     return replace(
         parts,
-        open_log=lambda shelf: manager.log,
+        open_log=lambda location: manager.log,
         session_dir=directory,
         persistent=directory is not None,
     )
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 async def _answered(
@@ -284,7 +280,7 @@ async def _answered(
 
 
 def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` gives, from an event loop of its own; an interrupt of ours ends it, too."""
+    """Run ``work`` in an event loop of its own thread; Ctrl+C cancels it."""
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
     async def begin() -> T:

@@ -1,4 +1,4 @@
-"""A session as its extensions reach it: one small part for each thing that it is."""
+"""The session facade for extensions, composed of small parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pi.coding.runtime.hosted_parts import (
     HostedTools,
 )
 from pi.coding.runtime.hosted_runs import HostedEvents, HostedRuns
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.runs import IdleQueue
 
 
 class Hosted:
@@ -26,11 +26,11 @@ class Hosted:
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         session: AgentSession,
         *,
         stream: StreamFn,
-        when_idle: WhenIdle,
+        when_idle: IdleQueue,
         reload: Callable[[], Awaitable[None]],
         open_nested: Callable[[SubSession], Awaitable[AgentSession]],
         refresh_policies: Callable[[], None],
@@ -47,20 +47,20 @@ class Hosted:
         )
 
     @property
-    def shutdown_wanted(self) -> asyncio.Event:
-        """Set when an extension asks the program to end."""
-        return self.control.shutdown_wanted
+    def shutdown_requested(self) -> asyncio.Event:
+        """Set when an extension requests shutdown."""
+        return self.control.shutdown_requested
 
     async def settled(self) -> None:
-        """Until the runs that extensions have begun are over."""
+        """Wait until the runs that extensions started are over."""
         await self.runs.settled()
 
     async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
+        """Reload settings, resources and extensions."""
         await self.control.reload()
 
     async def close(self) -> None:
-        """End what extensions have begun."""
+        """Stop what extensions have started."""
         await self.runs.close()
         await self.events.close()
         await self.place.close()

@@ -1,4 +1,4 @@
-"""Parts of a session as extensions reach them: each hands over to whoever does the work."""
+"""Parts of the session facade for extensions; each calls the object that does the work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import StreamFn
-from pi.agent.model_requests import whole
+from pi.agent.model_requests import prompt_text
 from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
@@ -25,7 +25,7 @@ from pi.coding.port.results import SessionState
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
@@ -34,7 +34,7 @@ from pi.coding.session.views import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import needs_trust
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+if TYPE_CHECKING:  # lazy: importing it would load the HTTP client before any request is made
     from pi.ai.http.client import HttpClient
     from pi.ai.wire_support.exchange import Services
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:  # importing it would load the HTTP client before any request 
 class HostedPlace:
     """Implements ``SessionPlace``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._services: Services | None = None
 
     async def close(self) -> None:
@@ -54,26 +54,26 @@ class HostedPlace:
 
     @property
     def cwd(self) -> Path:
-        """The directory that the session works in."""
+        """The working directory of the session."""
         return self._core.workspace.cwd
 
     @property
     def trusted(self) -> bool:
-        """Whether the project is trusted, or has nothing now that would need trust."""
-        workspace, host = self._core.workspace, self._core.host
+        """Whether the project is trusted, or has no files that need trust."""
+        workspace, machine = self._core.workspace, self._core.machine
         if workspace.trust.source == "nothing to trust":
-            # Not what was so when it was decided: files may have come since.
-            return not needs_trust(workspace.cwd, home=host.home)
+            # Checked now, not when trust was decided: files may have been added since.
+            return not needs_trust(workspace.cwd, home=machine.home)
         return workspace.trust.trusted
 
     @property
     def where(self) -> Where:
-        """Where resources are looked for, and what of it may be read."""
-        workspace, host = self._core.workspace, self._core.host
+        """Where resources are searched, and which of them may be read."""
+        workspace, machine = self._core.workspace, self._core.machine
         return Where(
             cwd=workspace.cwd,
-            home=host.home,
-            agent_dir=host.agent_dir,
+            home=machine.home,
+            agent_dir=machine.agent_dir,
             trusts=workspace.trust.trusts,
         )
 
@@ -84,41 +84,41 @@ class HostedPlace:
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold."""
+        """The merged settings."""
         return self._core.workspace.settings
 
     @property
     def files(self) -> LocalFiles:
-        """The one door to files."""
+        """File access with all file layers."""
         return self._core.workspace.files
 
     @property
     def artifacts(self) -> Artifacts:
-        """Long outputs."""
+        """Long outputs of the session."""
         return self._core.artifacts
 
     @property
     def blobs(self) -> BlobStore:
-        """Bytes by the hash of what they are, shared by all sessions."""
-        return BlobStore(self._core.host.agent_dir / "blobs")
+        """Content-addressed blobs, shared by all sessions."""
+        return BlobStore(self._core.machine.agent_dir / "blobs")
 
     @property
     def credentials(self) -> AuthStorage:
-        """Keys and logins."""
-        return self._parts.accounts.storage
+        """API keys and logins."""
+        return self._session.accounts.storage
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """What pi sees of the environment."""
+        """The environment variables of pi."""
         return self._core.workspace.environment.values
 
     @property
     def clock(self) -> Clock:
-        """The time."""
-        return self._core.host.clock
+        """The clock."""
+        return self._core.machine.clock
 
     def http(self) -> HttpClient:
-        """The network, as the settings say."""
+        """The HTTP client, configured by the settings."""
         if self._services is None:
             proxy = self.settings.values.http_proxy
             self._services = make_services(self.environ, self.clock, Network(proxy=proxy))
@@ -128,72 +128,72 @@ class HostedPlace:
 class HostedTalk:
     """Implements ``SessionTalk``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
 
     @property
     def log(self) -> SessionLog:
-        """The entries of the session."""
+        """The log of the session."""
         return self._core.log
 
     @property
     def pending(self) -> Sequence[Any]:
-        """Messages that wait to be delivered."""
+        """Messages in the queues."""
         inbox = self._core.agent.inbox
         return inbox.steering + inbox.follow_ups
 
     @property
     def partial_answer(self) -> AssistantMessage | None:
-        """The answer that is being streamed, as far as it has come."""
+        """The partial answer that is being streamed."""
         return self._core.agent.progress.partial_answer
 
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown."""
+        """Return the messages of the model's context."""
         return self._core.conversation.messages()
 
     def convert(self, messages: Sequence[SessionMessage]) -> Sequence[Message]:
-        """Messages of a session, as models understand them."""
+        """Convert session messages to messages for models."""
         return convert_to_llm(messages)
 
     async def add(self, entry: KnownEntry) -> KnownEntry:
-        """Append an entry; gives it as it is kept."""
-        return await self._core.kept(entry)
+        """Append an entry; returns it as stored."""
+        return await self._core.append_entry(entry)
 
     async def say(self, message: CustomMessage) -> None:
-        """Put a message into the conversation of a session at rest."""
-        await self._core.say(message)
+        """Append a message to the conversation of an idle session."""
+        await self._core.append_message(message)
 
     async def rename(self, name: str) -> None:
-        """Call the session something else."""
-        await self._parts.facts.rename(name)
+        """Rename the session."""
+        await self._session.facts.rename(name)
 
     async def label(self, id: str, label: str | None) -> None:
-        """Put a label on an entry."""
-        await self._parts.facts.label(id, label)
+        """Set the label of an entry."""
+        await self._session.facts.label(id, label)
 
 
 class HostedModels:
     """Implements ``SessionModels``."""
 
-    def __init__(self, core: Core, session: AgentSession, stream: StreamFn) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession, stream: StreamFn) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._stream = stream
 
     @property
     def registry(self) -> ModelRegistry:
-        """The models that there are."""
+        """The known models."""
         return self._core.registry
 
     @property
     def current(self) -> Model | None:
-        """Who answers."""
-        return self._parts.models.current
+        """The selected model."""
+        return self._session.models.current
 
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """How much it thinks."""
+        """The thinking level."""
         return self._core.agent.thinking_level
 
     @property
@@ -202,42 +202,42 @@ class HostedModels:
         return tuple(choice.model for choice in self._core.scope)
 
     async def use(self, model: Model) -> bool:
-        """Have another model answer; whether it can."""
+        """Select a model. Returns False if it has no credentials."""
         if not self._core.registry.has_auth(model.provider):
             return False
-        await self._parts.models.use(model, source="set")
+        await self._session.models.use(model, source="set")
         return True
 
-    async def think(self, level: ThinkingLevel) -> None:
-        """Have the model think that much."""
-        await self._parts.models.think(level)
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Set the thinking level."""
+        await self._session.models.set_thinking_level(level)
 
     def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Ask a model beside the conversation."""
+        """Send a request to a model outside of the conversation."""
         return self._stream(model, context, options)
 
 
 class HostedTools:
     """Implements ``SessionTools``."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     def active(self) -> Sequence[str]:
-        """The tools that are on."""
+        """The names of the active tools."""
         return self._core.toolbox.active_names
 
     def all(self) -> Sequence[AgentTool]:
-        """Every tool that could be on."""
+        """Return all tools."""
         return self._core.toolbox.listed()
 
-    def choose(self, names: Sequence[str]) -> None:
-        """Have exactly these on from the next request on."""
-        self._core.toolbox.choose(names)
+    def select(self, names: Sequence[str]) -> None:
+        """Activate exactly these tools from the next request on."""
+        self._core.toolbox.select(names)
         self.refresh()
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """The file that a call would leave, as far as its arguments have come."""
+        """Return the file that a partial tool call would write."""
         tool = next((tool for tool in self._core.agent.tools if tool.name == call.name), None)
         if tool is None or tool.preview is None:
             return None
@@ -245,42 +245,42 @@ class HostedTools:
         return tool.preview(mended or call.arguments)
 
     def refresh(self) -> None:
-        """Have the next request declare what has changed."""
-        if self._core.agent.is_running:  # every run begins with the tools that there are
+        """Declare changed tools with the next request."""
+        if self._core.agent.is_running:  # otherwise the next run starts with the current tools
             self._core.agent.tools = self._core.toolbox.active()
 
 
 class HostedFacts:
     """Implements ``SessionFacts``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
 
     def state(self) -> SessionState:
-        """What the session is at this moment."""
-        return self._parts.facts.state()
+        """Return the current state."""
+        return self._session.facts.state()
 
     def context_usage(self) -> ContextUsage | None:
-        """How full the window is."""
-        return self._parts.facts.context_usage()
+        """Return the usage of the context window."""
+        return self._session.facts.context_usage()
 
     def stats(self) -> SessionStats:
-        """The session in numbers: tokens and money so far."""
-        return self._parts.facts.stats()
+        """Return token counts and cost."""
+        return self._session.facts.stats()
 
     def since_session_ms(self) -> int:
-        """How long the session has been going on."""
+        """Milliseconds since this session started."""
         return self._core.since_session_ms()
 
     def system_prompt(self) -> str:
-        """The prompt, as it would be now."""
-        return whole(self._parts.prompts.sections())
+        """Return the current system prompt."""
+        return prompt_text(self._session.prompts.sections())
 
     def prompt_options(self) -> SystemPromptOptions:
-        """What the prompt is made of."""
-        return options_from(self._parts.prompts.parts())
+        """Return the parts of the system prompt."""
+        return options_from(self._session.prompts.parts())
 
     def commands(self) -> Sequence[Any]:
-        """What can be typed behind a slash."""
-        return self._parts.facts.commands()
+        """Return all slash commands."""
+        return self._session.facts.commands()

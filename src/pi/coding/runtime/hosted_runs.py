@@ -1,4 +1,4 @@
-"""Runs and events of a session, as its extensions begin, cut and tell them."""
+"""Runs and events for extensions."""
 
 from __future__ import annotations
 
@@ -17,78 +17,76 @@ from pi.ai.messages import Image, Json
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import TreeMoved
-from pi.coding.extension_host.errors import ExtensionError, words
+from pi.coding.extension_host.errors import ExtensionError, error_text
 from pi.coding.extension_host.events.session import ModelSelected, ThinkingLevelSelected
 from pi.coding.extension_host.scope import Scope
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import CustomMessage
 
 MOVES = (TreeMoved, ModelSelected, ThinkingLevelSelected)
-"""What is told over the bus only, and may change the leaf or the state of a session."""
+"""Events of the bus only that may change the leaf or the state of a session."""
 
 
 class HostedRuns:
-    """Implements ``SessionRuns``. Whoever wants to can wait until everything has settled."""
+    """Implements ``SessionRuns``. ``settled`` waits for all runs that extensions started."""
 
     def __init__(
-        self, core: Core, session: AgentSession, refresh_policies: Callable[[], None]
+        self, core: LiveSession, session: AgentSession, refresh_policies: Callable[[], None]
     ) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._refresh_policies = refresh_policies
         self._tasks = TaskScope()
         self._begun: set[asyncio.Task[None]] = set()
         self._scopes: dict[Scope, Scope] = {}
-        core.agent.subscribe(self._hear, updates=False)
+        core.agent.subscribe(self._handle_event, updates=False)
 
     async def close(self) -> None:
-        """End what extensions have begun."""
+        """Stop what extensions have started."""
         await self._end_scopes()
         await self._tasks.close()
 
     async def settled(self) -> None:
-        """Until the runs that extensions have begun are over."""
+        """Wait until the runs that extensions started are over."""
         while self._begun:
             await asyncio.wait(self._begun)
 
     @property
     def idle(self) -> bool:
-        """Whether no run is under way."""
+        """Whether no run is active."""
         return not self._core.busy
 
     @property
     def message_token(self) -> MessageToken | None:
-        """Stands for the answer that is being streamed."""
+        """Identifies the answer that is being streamed."""
         return self._core.agent.open_answer.token
 
     def scope(self, outer: Scope) -> Scope:
-        """What an extension starts for the run that is under way, and no longer."""
+        """Return a scope that ends with the current run."""
         if self.idle:
-            raise ExtensionError(
-                "No run is under way.", hint="pi.scope lasts as long as the session."
-            )
+            raise ExtensionError("No run is active.", hint="pi.scope lasts as long as the session.")
         if outer not in self._scopes:
             self._scopes[outer] = outer.inner("run")
         return self._scopes[outer]
 
     def begin(self, message: CustomMessage) -> None:
-        """Begin a run with a message."""
+        """Start a run with a message."""
 
         async def run() -> None:
-            await self._parts.prompts.prepare()
+            await self._session.prompts.prepare()
             try:
                 await self._core.agent.prompt((message,))
-            except AgentBusy:  # somebody else was faster
+            except AgentBusy:  # another run started first
                 await self._core.agent.follow_up(message)
 
         self._begin(run)
 
     def prompt(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
-        """Begin a run as if the person had said it; ``meta`` is kept beside it."""
+        """Start a run with a user message; ``meta`` is stored with it."""
 
         async def run() -> None:
-            await self._parts.prompts.prompt(
+            await self._session.prompts.prompt(
                 text,
                 images,
                 source="extension",
@@ -100,37 +98,37 @@ class HostedRuns:
         self._begin(run)
 
     async def queue(self, message: Any, *, follow_up: bool) -> None:
-        """Have a message delivered in the run that is under way."""
+        """Queue a message for the current run."""
         agent = self._core.agent
         await (agent.follow_up if follow_up else agent.steer)(message)
 
     def next_request(self) -> Request:
-        """What the model would be asked now; nothing is sent."""
+        """Return the request that the model would get now; nothing is sent."""
         agent = self._core.agent
-        if not agent.is_running:  # a run has the prompt and the tools that it began with
+        if not agent.is_running:  # a run keeps the prompt and tools that it started with
             agent.tools = self._core.toolbox.active()
-            agent.system_prompt = self._parts.prompts.sections()
+            agent.system_prompt = self._session.prompts.sections()
         return agent.next_request()
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """Cut an answer, and ask again; False if it is too late."""
+        """Interrupt an answer and request it again. Returns False if it is already complete."""
         return self._core.agent.open_answer.interrupt(token, cut)
 
     def abort(self) -> None:
-        """Ask the run to end, here or elsewhere."""
+        """Abort the run, local or remote."""
         self._core.agent.abort()
-        if self._core.elsewhere is not None:
-            apart(self._tasks, self._core.elsewhere.abort(), name="abort elsewhere")
+        if self._core.remote is not None:
+            apart(self._tasks, self._core.remote.abort(), name="abort remote run")
 
     async def compact(self, instructions: str) -> Any:
-        """Make the conversation shorter."""
-        return await self._parts.compaction.compact(instructions)
+        """Compact the conversation."""
+        return await self._session.compaction.compact(instructions)
 
     def refresh_policies(self) -> None:
-        """Have the next run ask whoever is there now."""
+        """Use the current policies from the next run on."""
         self._refresh_policies()
 
-    async def _hear(self, event: object) -> None:
+    async def _handle_event(self, event: object) -> None:
         if isinstance(event, AgentEnd):
             await self._end_scopes()
 
@@ -140,42 +138,47 @@ class HostedRuns:
             await scope.close()
 
     def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Begin a run that nobody waits for."""
+        """Start a run in the background."""
 
         async def run() -> None:
             try:
                 await work()
-            except PiError as problem:
-                self._core.host.report(f"An extension could not begin a run: {words(problem)}")
+            except PiError as error:
+                self._core.machine.report(
+                    f"An extension could not start a run: {error_text(error)}"
+                )
 
         task = apart(self._tasks, run(), name="run of an extension")
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
 
 
-LAST_WORDS = 1.0
-"""Seconds for what was to be told soon when a session ends, such as that a handler failed."""
+GRACE_SECONDS = 1.0
+"""Seconds to emit pending events when a session ends, such as a failed handler."""
 
 
 class HostedEvents:
     """Implements ``SessionEvents``."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._tasks = TaskScope()
 
     async def close(self) -> None:
-        """Tell what is still to be told, and nothing more."""
-        await self._tasks.settle(LAST_WORDS)
+        """Emit pending events, then stop."""
+        await self._tasks.settle(GRACE_SECONDS)
         await self._tasks.close()
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Have ``listener`` called with every public event; gives what ends that."""
+        """Subscribe to every public event. Returns an unsubscribe function."""
         return self._core.agent.subscribe(listener)
 
     def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have ``listener`` called when the leaf or what was chosen changes without an event."""
-        ends = [self._core.bus.on(kind, lambda _: listener()) for kind in MOVES]
+        """Subscribe to changes of leaf, model or level that have no public event.
+
+        Returns an unsubscribe function.
+        """
+        ends = [self._core.bus.subscribe(kind, lambda _: listener()) for kind in MOVES]
 
         def end() -> None:
             for each in ends:
@@ -183,15 +186,15 @@ class HostedEvents:
 
         return end
 
-    async def tell(self, event: Any) -> None:
-        """Tell a public event."""
-        await self._core.tell(event)
+    async def emit(self, event: Any) -> None:
+        """Emit a public event."""
+        await self._core.emit(event)
 
-    def tell_soon(self, event: Any) -> None:
-        """Tell a public event, after what is being told."""
-        apart(self._tasks, self._core.tell(event), name="extension event")
+    def emit_soon(self, event: Any) -> None:
+        """Emit a public event after the pending ones."""
+        apart(self._tasks, self._core.emit(event), name="extension event")
 
 
 def apart(tasks: TaskScope, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-    """Start ``work`` in a context of its own: whoever asks may be inside a run, and this is not."""
+    """Start ``work`` in an empty context: the caller may be part of a run, ``work`` is not."""
     return TaskContext().run(tasks.start, work, name=name)

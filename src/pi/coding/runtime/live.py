@@ -1,4 +1,8 @@
-"""The state that the parts of a session share: who there is now. Parts never know each other."""
+"""State shared by the parts of a session. Parts do not import each other.
+
+``RemoteSession`` is the remote side of a replica. The functions at the end support tools: variables
+for commands, image limits, and reports of background jobs.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender
-from pi.coding.models.registry import Choice, ModelRegistry
+from pi.coding.extension_host.dormant import ExtensionContributions
+from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.results import Streaming
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -29,63 +33,60 @@ if TYPE_CHECKING:
     from pi.coding.shell.jobs import Job
 
 
-# A session that runs elsewhere and is only shown here: what it is asked, and what is refused.
+class RemoteSessionError(PiError):
+    """The action is not possible in a read-only view of a remote session."""
 
 
-class RunsElsewhere(PiError):
-    """Something that only whoever runs the session can do."""
-
-
-class Elsewhere:
-    """The other end of a replica."""
+class RemoteSession:
+    """The remote side of a replica."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
         self.busy = False
-        """Whether a run is under way there."""
+        """Whether a run is active there."""
         self.closed = False
-        """Whether another session has taken its place here."""
+        """Whether another session was opened here instead."""
 
-    def refuse(self, what: str) -> RunsElsewhere:
-        """Why something cannot be done here."""
-        return RunsElsewhere(
-            f"This session runs elsewhere and is only shown here: {what}.",
-            hint="Begin or resume a session of your own with /new or /resume.",
+    def refuse(self, action: str) -> RemoteSessionError:
+        """Return the error for an action that needs a local session."""
+        return RemoteSessionError(
+            f"Cannot {action}: this is a read-only view of a remote session.",
+            hint="Start or resume a local session with /new or /resume.",
         )
 
     async def prompt(
         self, text: str, images: Sequence[Image], *, streaming: Streaming | None
     ) -> None:
-        """Have the other end answer what was said here."""
+        """Send a prompt to the remote session."""
         if "prompt" not in self._remote.capabilities:
-            raise self.refuse("nothing can be said")
+            raise self.refuse("send a prompt")
         await self._remote.prompt(text, images, streaming=streaming)
 
     async def abort(self) -> None:
-        """Have the other end stop, if it lets itself be stopped."""
+        """Abort the remote run, if the remote side supports it."""
         if "abort" in self._remote.capabilities:
             await self._remote.abort()
 
 
-class Core:
-    """One session. ``workspace`` and ``conversation`` are replaced when another takes its place."""
+class LiveSession:
+    """One session. Opening another one replaces ``workspace`` and ``conversation``."""
 
     def __init__(
         self,
         *,
-        host: Host,
+        machine: Machine,
         bus: Bus,
         agent: Agent,
         registry: ModelRegistry,
         workspace: Workspace,
         conversation: SessionConversation,
         toolbox: Toolbox,
-        extensions: Lender,
-        scope: tuple[Choice, ...] = (),
+        extensions: ExtensionContributions,
+        scope: tuple[ResolvedModel, ...] = (),
         has_model: bool = True,
         artifacts: Artifacts | None = None,
     ) -> None:
-        self.host = host
+        self.machine = machine
         self.bus = bus
         self.agent = agent
         self.registry = registry
@@ -93,21 +94,21 @@ class Core:
         self.workspace = workspace
         self.toolbox = toolbox
         self.extensions = extensions
-        self.began = host.clock.monotonic()
-        """When this session began, by a clock that never jumps."""
+        self.began = machine.clock.monotonic()
+        """Start of this session on the monotonic clock."""
         self.scope = scope
         """The models to cycle through; empty means all."""
         self.has_model = has_model
-        """Whether somebody can be asked at all."""
-        self.elsewhere: Elsewhere | None = None
-        """Whoever runs the session, if it is only shown here."""
+        """Whether a model is selected."""
+        self.remote: RemoteSession | None = None
+        """The remote side, if this session is a replica."""
         self._lent_artifacts = artifacts
-        """Of the session that this one works for."""
-        self.converse_in(conversation)
+        """Artifacts of the parent session, if this one is nested."""
+        self.replace_conversation(conversation)
 
     @property
     def workspace(self) -> Workspace:
-        """Where the session works."""
+        """The current workspace."""
         return self._workspace
 
     @workspace.setter
@@ -123,12 +124,12 @@ class Core:
         self._unsubscribe = lambda: None
 
     def _apply_queue_modes(self) -> None:
-        # The agent keeps these two itself, so that it can be used without settings.
+        # The agent has its own copies of these two, so that it can be used without settings.
         inbox, values = self.agent.inbox, self._workspace.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
-    def converse_in(self, conversation: SessionConversation) -> None:
-        """Have another session from now on."""
+    def replace_conversation(self, conversation: SessionConversation) -> None:
+        """Switch to another conversation."""
         self.conversation = conversation
         file = conversation.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
@@ -137,13 +138,13 @@ class Core:
 
     @property
     def busy(self) -> bool:
-        """Whether a run is under way, here or elsewhere."""
-        return self.elsewhere.busy if self.elsewhere else self.agent.is_running
+        """Whether a run is active, local or remote."""
+        return self.remote.busy if self.remote else self.agent.is_running
 
-    def must_run_here(self, what: str) -> None:
-        """For what cannot be done to a session that is only shown here; ``what`` says what."""
-        if self.elsewhere is not None:
-            raise self.elsewhere.refuse(what)
+    def require_local(self, action: str) -> None:
+        """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
+        if self.remote is not None:
+            raise self.remote.refuse(action)
 
     @property
     def log(self) -> SessionLog:
@@ -151,38 +152,35 @@ class Core:
         return self.conversation.log
 
     def since_session_ms(self) -> int:
-        """How long this session has been going on."""
-        return round((self.host.clock.monotonic() - self.began) * 1000)
+        """Milliseconds since this session started."""
+        return round((self.machine.clock.monotonic() - self.began) * 1000)
 
-    async def tell(self, event: Any) -> None:
-        """Tell a public event, in order with what the agent tells."""
-        await self.agent.tell(event)
+    async def emit(self, event: Any) -> None:
+        """Emit a public event, in order with those of the agent."""
+        await self.agent.emit(event)
 
-    async def say(self, message: SessionMessage) -> None:
-        """Put a message into the conversation of a session at rest, and tell it."""
+    async def append_message(self, message: SessionMessage) -> None:
+        """Append a message to the conversation of an idle session, and emit it."""
         self.conversation.append(message)
-        await self.tell(MessageStart(message=message))
-        await self.tell(MessageEnd(message=message))
+        await self.emit(MessageStart(message=message))
+        await self.emit(MessageEnd(message=message))
 
     async def add(self, draft: KnownEntry) -> str:
-        """Append an entry, and tell it if it is of a kind that is told; gives its id."""
+        """Append an entry, and emit it if its kind has an event. Returns its id."""
         public = self.conversation.add(draft)
         id = self.log.leaf_id
         assert id is not None
         if public is not None:
-            await self.tell(EntryAppended(entry=public))
+            await self.emit(EntryAppended(entry=public))
         return id
 
-    async def kept(self, draft: KnownEntry) -> KnownEntry:
-        """Append an entry as ``add`` does; gives it as it is kept."""
+    async def append_entry(self, draft: KnownEntry) -> KnownEntry:
+        """Append an entry like ``add``; returns it as stored."""
         return self.log.entry(await self.add(draft))  # type: ignore[return-value]
 
 
-# A session's answers to the tools that work for it.
-
-
-def session_variables(core: Core) -> dict[str, str]:
-    """What the bash tool tells its commands about the session."""
+def session_variables(core: LiveSession) -> dict[str, str]:
+    """Return the environment variables that describe the session to commands of the bash tool."""
     variables = {
         "PI_SESSION_ID": core.log.header.id,
         "PI_PROVIDER": core.agent.model.provider,
@@ -194,8 +192,8 @@ def session_variables(core: Core) -> dict[str, str]:
     return variables
 
 
-def image_limits(core: Core) -> ImageLimits:
-    """What the model takes, and whether the person wants pictures made to fit."""
+def image_limits(core: LiveSession) -> ImageLimits:
+    """Return the image limits of the model, or none if the user turned off resizing."""
     resize = core.workspace.values.images.auto_resize
     match core.agent.model.input_limits:
         case InputLimits(images=ModelLimits(resize=ImageResize() as largest)):
@@ -209,29 +207,26 @@ def image_limits(core: Core) -> ImageLimits:
             return ImageLimits(resize=resize)
 
 
-# The end of a command that ran on, as the model is told of it.
-
-
 KIND = "bash_job"
-"""The custom type of these messages."""
+"""Custom type of messages about finished background jobs."""
 HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was ended"}
 
 
-async def report_job(core: Core, job: Job) -> None:
-    """Tell it in the run that is under way; at rest it waits in the conversation for the next."""
+async def report_job(core: LiveSession, job: Job) -> None:
+    """Report a finished job to the model: in the current run, or with the next prompt."""
 
     message = CustomMessage(
         custom_type=KIND,
         content=_text(job),
         details={"jobId": job.id, "state": job.state},
-        timestamp=core.host.clock.now_ms(),
+        timestamp=core.machine.clock.now_ms(),
     )
-    await (core.agent.steer if core.agent.is_running else core.say)(message)
+    await (core.agent.steer if core.agent.is_running else core.append_message)(message)
 
 
 def _text(job: Job) -> str:
-    from pi.coding.tools.bash import shown_text  # not at the top: loaded on first use
+    from pi.coding.tools.bash import bash_result_text  # lazy: imported on first use
 
-    said = shown_text(job.output.written())
+    said = bash_result_text(job.output.written())
     how = f"The job {job.id} {HOW[job.state]}: {job.command}"
     return f"{how}\n\n{said}" if said else how

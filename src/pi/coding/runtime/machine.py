@@ -1,4 +1,9 @@
-"""The machine and the person that sessions run for; given once, at the rim."""
+"""``Machine``: environment, home, clock and ``.env`` files; created once at the start.
+
+``.env`` files set variables for pi itself, not for its child processes, and never override
+variables of the process. The first file that has a name wins: the trusted project's, the agent
+directory's, the config root's, the home directory's.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +17,11 @@ from msgspec import field
 
 from pi.ai.factory import agent_directory, config_root
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import FileProblem, expand_home, read_if_exists
+from pi.base.files import FileAccessError, expand_home, read_if_exists
 from pi.base.ids import RandomBytes
 from pi.base.records import Record
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, nearest
-
-# ``.env`` files: variables for pi itself, below those of the process and never for its children.
-#
-# Only names that the process does not have are taken, from the first file that has them: the
-# trusted project's, the agent directory's, the config root's, the home folder's.
-
 
 NAME = ".env"
 
@@ -38,19 +37,19 @@ _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Environment(Record):
-    """The variables that pi sees, and which of them no child may see."""
+    """The variables of pi, and which of them child processes must not see."""
 
     values: Mapping[str, str]
     from_files: frozenset[str] = frozenset()
-    """Names that only a ``.env`` file has."""
+    """Names that only a ``.env`` file defines."""
 
     @property
     def of_process(self) -> dict[str, str]:
-        """Only what the process was started with."""
+        """Return the variables that the process was started with."""
         return {name: value for name, value in self.values.items() if name not in self.from_files}
 
     def with_file(self, variables: Mapping[str, str]) -> Environment:
-        """This and the variables of one more file, which beats the files before it."""
+        """Return an environment with one more file, which overrides earlier files."""
         new = {
             name: value
             for name, value in variables.items()
@@ -78,7 +77,7 @@ class CurrentVariables(Mapping[str, str]):
 
 
 def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> Environment:
-    """The process's variables over those of ``files``, of which earlier ones win."""
+    """Merge the variables of the process with those of ``files``; earlier files win."""
     environment = Environment(values=process)
     for path in reversed(files):
         environment = environment.with_file(read_dotenv(path, warn))
@@ -86,21 +85,21 @@ def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> En
 
 
 def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
-    """The variables of a file; none if there is no such file, or if it cannot be read."""
+    """Return the variables of a file; none if it is missing or unreadable."""
     try:
-        # Some people keep an environment of Python in a folder of that name.
+        # Some users have a Python environment in a folder named ``.env``.
         data = None if path.is_dir() else read_if_exists(path)
-    except (FileProblem, OSError) as problem:
-        warn(f"Warning: {path} was not read: {problem}")
+    except (FileAccessError, OSError) as error:
+        warn(f"Warning: {path} was not read: {error}")
         return {}
     return parse_dotenv(data.decode("utf-8-sig", "replace")) if data else {}
 
 
 def parse_dotenv(text: str) -> dict[str, str]:
-    """``NAME=value`` line by line, quoted or not; ``OMP_X`` also says ``PI_X``.
+    """Parse ``NAME=value`` lines, quoted or not; ``OMP_X`` also sets ``PI_X``.
 
-    Nothing is expanded. In double quotes, a backslash escapes; either quote may span lines. A line
-    that says nothing of this kind is skipped.
+    Nothing is expanded. In double quotes a backslash escapes; quoted values may span lines. Other
+    lines are skipped.
     """
     found = {line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))}
     mirrored = {
@@ -118,52 +117,52 @@ def _value(line: re.Match[str]) -> str:
 
 
 def _ignore(text: str) -> None:
-    """Nobody reads notices."""
+    """Discard a message."""
 
 
 def _temporary(environ: Mapping[str, str]) -> Path:
-    """Where files lie that nobody misses; ``tempfile`` finds it too, but takes longer."""
+    """Return the directory for temporary files; ``tempfile`` finds the same one, but is slower."""
     named = (environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
     return next((Path(name) for name in named if name and Path(name).is_dir()), Path("/tmp"))
 
 
 def _documentation(environ: Mapping[str, str]) -> Path:
-    """Where the person says; beside the package where it is installed, at the top of a checkout."""
+    """Return the documentation directory of the environment, the package or the checkout."""
     if named := environ.get("PI_PACKAGE_DIR"):
         return expand_home(named) / "docs"
     installed = Path(__file__).parents[2] / "docs"
     return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
 
 
-class Host(Record):
-    """What every session of a process shares, and nothing that changes."""
+class Machine(Record):
+    """What all sessions of a process share. Immutable."""
 
     environ: Mapping[str, str]
-    """What pi sees, the person's own ``.env`` files included."""
+    """Environment variables, including the user's own ``.env`` files."""
     home: Path
     agent_dir: Path
     temp_dir: Path
     from_dotenv: frozenset[str] = frozenset()
-    """Names of ``environ`` that only a ``.env`` file has; no child sees them."""
+    """Names of ``environ`` that only a ``.env`` file defines; child processes do not see them."""
     clock: Clock = field(default_factory=SystemClock)
     random_bytes: RandomBytes = os.urandom
     report: Callable[[str], None] = _ignore
-    """Told, in one line each, what the person should know: warnings and notices."""
+    """Called with one-line warnings and notices for the user."""
     import_path: tuple[str, ...] | None = None
-    """Where extensions may be installed; ``None`` means wherever Python imports from."""
+    """Where installed extensions are searched; ``None`` means ``sys.path``."""
     docs: Path = field(default_factory=lambda: _documentation({}))
-    """Where pi's own documentation is."""
+    """The directory of pi's documentation."""
 
     @classmethod
-    def of(
+    def from_environ(
         cls,
         environ: Mapping[str, str],
         *,
         agent_dir: Path | None = None,
         clock: Clock | None = None,
         report: Callable[[str], None] = _ignore,
-    ) -> Host:
-        """The host that an environment describes."""
+    ) -> Machine:
+        """Return the machine that an environment describes."""
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
         folders = (agent_dir, config_root(environ), home)
@@ -182,24 +181,24 @@ class Host(Record):
 
     @property
     def environment(self) -> Environment:
-        """The variables, and where they come from."""
+        """The variables, and which of them come from files."""
         return Environment(values=self.environ, from_files=self.from_dotenv)
 
     @property
     def offline(self) -> bool:
-        """Whether nothing may be asked that nobody asked for."""
+        """Whether network requests that the user did not ask for are disabled."""
         return flag(self.environ, "PI_OFFLINE")
 
 
 def flag(environ: Mapping[str, str], name: str) -> bool:
-    """Whether a variable is set to yes."""
+    """Whether a variable is set to a true value."""
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def stored_trust(host: Host, cwd: Path) -> Trust:
-    """What the user has decided about a project before, or always decides; nobody is asked."""
-    decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
-    own = Settings.of(host.agent_dir, cwd, clock=host.clock).values
+def stored_trust(machine: Machine, cwd: Path) -> Trust:
+    """Return the stored trust decision for a project, without asking the user."""
+    decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
+    own = Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)
     trusted = always if known is None else known
     return Trust(
@@ -207,7 +206,7 @@ def stored_trust(host: Host, cwd: Path) -> Trust:
     )
 
 
-def settings_here(host: Host, cwd: Path, trust: Trust | None = None) -> Settings:
-    """The user's settings and, if the user trusts it, the project's."""
-    trust = trust or stored_trust(host, cwd)
-    return Settings.of(host.agent_dir, cwd, trusted=trust.trusted, clock=host.clock)
+def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
+    """Return the user's settings and, if it is trusted, the project's."""
+    trust = trust or stored_trust(machine, cwd)
+    return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)

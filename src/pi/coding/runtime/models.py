@@ -1,4 +1,4 @@
-"""Models as a session reaches them: its credentials, its settings, its cache identity."""
+"""Model requests of a session: credentials, ``models.json``, migration of old credentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from pi.ai.auth.config_values import escape, remember_used
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, decode
-from pi.ai.auth.login_settings import with_named_hosts
+from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
 from pi.ai.factory import Network, chosen_servers, create_models
@@ -23,12 +23,12 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, read_if_exists
+from pi.base.files import FileAccessError, read_if_exists
 from pi.base.records import Record, replace
-from pi.coding.extension_host.dormant import Lender
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.model_wraps import ModelRequest, Purpose
 
 
-# The person's ``models.json``, read when a session begins and whenever they look for models.
-
-
 class OwnModels:
-    """What the file said last. ``make`` gives the models of everybody, the person's among them."""
+    """The user's ``models.json``, as it was read last.
 
-    def __init__(self, host: Host, make: Callable[[CustomModels], Models]) -> None:
-        self._host = host
+    ``make`` builds the collection of all models.
+    """
+
+    def __init__(self, machine: Machine, make: Callable[[CustomModels], Models]) -> None:
+        self._machine = machine
         self._make = make
-        self._content = _content(host)
-        self.custom = _read(host, self._content)
+        self._content = _content(machine)
+        self.custom = _read(machine, self._content)
 
     def bring(self, models: Models) -> None:
-        """Have ``models`` know what the file says now; one that cannot be read changes nothing."""
+        """Read the file again and update ``models``; an invalid file changes nothing."""
         try:
-            content = _content(self._host)
-        except PiError as problem:
-            self._host.report(f"Warning: {problem.explain()}")
+            content = _content(self._machine)
+        except PiError as error:
+            self._machine.report(f"Warning: {error.explain()}")
             return
         if content == self._content:
             return
         self._content = content
-        custom = _read(self._host, content)
+        custom = _read(self._machine, content)
         if custom.problems and not custom.providers:
             return
         before = {provider.id: provider for provider in self.custom.providers}
@@ -68,27 +68,27 @@ class OwnModels:
         self.custom = custom
 
 
-def own_models(host: Host) -> CustomModels:
-    """What the person's ``models.json`` adds; what is wrong with it is reported."""
-    return _read(host, _content(host))
+def own_models(machine: Machine) -> CustomModels:
+    """Return the models of the user's ``models.json``; errors are reported."""
+    return _read(machine, _content(machine))
 
 
-def _content(host: Host) -> bytes | None:
-    return read_if_exists(host.agent_dir / "models.json")
+def _content(machine: Machine) -> bytes | None:
+    return read_if_exists(machine.agent_dir / "models.json")
 
 
-def _read(host: Host, content: bytes | None) -> CustomModels:
+def _read(machine: Machine, content: bytes | None) -> CustomModels:
     if content is None:
         return CustomModels()
-    path = host.agent_dir / "models.json"
+    path = machine.agent_dir / "models.json"
     names = [row.id for row in BUILT_IN]
     custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
     for problem in custom.problems:
-        host.report(f"Warning: errors loading models.json:\n{problem}")
+        machine.report(f"Warning: errors loading models.json:\n{problem}")
     return custom
 
 
-BLOCKED = "(image omitted: the setting images.blockImages keeps pictures here)"
+BLOCKED = "(image omitted: the setting images.blockImages blocks images)"
 
 
 class ProviderRetry(Record):
@@ -96,34 +96,37 @@ class ProviderRetry(Record):
 
     timeout_ms: int | None = None
     max_retries: Annotated[int, Meta(ge=0)] = 0
-    """Within one request, before anybody hears of a failure."""
+    """Retries within one request, before a failure is reported."""
     max_retry_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
 
 
-class Asking:
-    """Adds to every request what the session knows; asks nobody by itself."""
+class ModelClient:
+    """Adds session settings and credentials to each model request."""
 
     def __init__(
         self,
-        host: Host,
+        machine: Machine,
         cwd: Path,
         *,
         settings: Callable[[], Settings],
         values: Values | None = None,
         registry: ModelRegistry | None = None,
         storage: AuthStorage | None = None,
-        extensions: Lender | None = None,
+        extensions: ExtensionContributions | None = None,
     ) -> None:
-        self._host = host
-        self._extensions = extensions or Lender()
+        self._machine = machine
+        self._extensions = extensions or ExtensionContributions()
         self._settings = settings
-        self._core: Core | None = None
+        self._core: LiveSession | None = None
         self._api_key: tuple[str, str] | None = None
         self._owned = registry is None
-        self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
+        self.registry = registry or discover_models(machine, cwd, values=values, storage=storage)
 
-    def serve(self, core: Core, *, api_key: str | None) -> None:
-        """Ask for ``core`` from now on; the key is for the provider of its model alone."""
+    def bind(self, core: LiveSession, *, api_key: str | None) -> None:
+        """Use the settings of ``core`` from now on.
+
+        ``api_key`` is for the provider of its model only.
+        """
         self._core = core
         if api_key is not None:
             remember_used(api_key)
@@ -132,32 +135,32 @@ class Asking:
     def stream(
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
-        """Ask ``model``, as the session's settings say and through what extensions put around."""
-        wanted, context = self._wanted(model, options), self._shown(context)
+        """Request an answer, with the session's options and the model wraps of extensions."""
+        options, context = self._request_options(model, options), self._shown(context)
         host = self._extensions.host
         if host is None:
-            return self.registry.models.stream_simple(model, context, wanted)
+            return self.registry.models.stream_simple(model, context, options)
         from pi.coding.extension_host.contributions.model_wraps import ModelRequest
 
         request = ModelRequest(
-            model=model, messages=conversation(context), options=wanted, purpose=purpose
+            model=model, messages=conversation(context), options=options, purpose=purpose
         )
-        return host.lent.ask_model(request, self._ask)
+        return host.contributed.ask_model(request, self._ask)
 
     def _ask(self, request: ModelRequest) -> EventStream:
         context = Context(messages=request.messages)
         return self.registry.models.stream_simple(request.model, context, request.options)
 
     def _shown(self, context: Context) -> Context:
-        """Without pictures, where the person lets none leave."""
+        """Return the context without images, if the settings block them."""
         if not self._settings().values.images.block_images:
             return context
-        from pi.ai.wire_support.handoff import without_images  # few people want that
+        from pi.ai.wire_support.handoff import without_images  # lazy: few users block images
 
         shown = (without_images(message, BLOCKED) for message in context.messages)
         return replace(context, messages=tuple(shown))
 
-    def _wanted(self, model: Model, options: StreamOptions) -> StreamOptions:
+    def _request_options(self, model: Model, options: StreamOptions) -> StreamOptions:
         usual = self.options()
         return replace(
             options,
@@ -173,11 +176,11 @@ class Asking:
         )
 
     def options(self) -> StreamOptions:
-        """What every request of the session has in common."""
+        """Options that all requests of the session share."""
         settings = self._settings()
         values = settings.values
         provider = settings.section(("retry", "provider"), ProviderRetry)
-        long_cache = self._host.environ.get("PI_CACHE_RETENTION") == "long"
+        long_cache = self._machine.environ.get("PI_CACHE_RETENTION") == "long"
         budgets = values.thinking_budgets
         return StreamOptions(
             thinking_budgets={
@@ -200,7 +203,7 @@ class Asking:
         )
 
     async def close(self) -> None:
-        """Close connections, if they are ours."""
+        """Close connections, if this object owns them."""
         if self._owned:
             await self.registry.models.close()
 
@@ -211,52 +214,49 @@ class Asking:
 
 
 def discover_models(
-    host: Host, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
+    machine: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
-    """Every model that the person's files and environment give access to.
+    """Return every model that the user's files and environment give access to.
 
-    They are reached as ``values`` say; without any, as the person's own settings do.
+    Requests use the settings ``values``; default: the user's own settings.
     """
-    values = values or Settings.of(host.agent_dir, cwd, clock=host.clock).values
-    storage = storage or credential_store(host)
+    values = values or Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
+    storage = storage or credential_store(machine)
 
     def made(custom: CustomModels) -> Models:
         return create_models(
             storage=storage,
-            environ=host.environ,
-            clock=host.clock,
+            environ=machine.environ,
+            clock=machine.clock,
             cwd=cwd,
-            folder=host.agent_dir,
+            folder=machine.agent_dir,
             custom=custom,
             network=Network(proxy=values.http_proxy),
-            clients=with_named_hosts(values.oauth_clients, host.environ),
-            chosen=chosen_servers(host.agent_dir),
-            report=host.report,
+            clients=with_host_overrides(values.oauth_clients, machine.environ),
+            chosen=chosen_servers(machine.agent_dir),
+            report=machine.report,
         )
 
-    own = OwnModels(host, made)
-    return ModelRegistry(made(own.custom), offline=host.offline, read_again=own.bring)
+    own = OwnModels(machine, made)
+    return ModelRegistry(made(own.custom), offline=machine.offline, reload=own.bring)
 
 
-def credential_store(host: Host) -> AuthStorage:
-    """Where the person's credentials are."""
-    return AuthStorage(host.agent_dir / "auth.json")
-
-
-# Credentials where older versions kept them: taken over into the store, once.
+def credential_store(machine: Machine) -> AuthStorage:
+    """Return the user's credential store."""
+    return AuthStorage(machine.agent_dir / "auth.json")
 
 
 LOGINS = "oauth.json"
 KEYS = "apiKeys"
-"""A setting."""
+"""A setting of older versions."""
 
 
-async def take_over(host: Host, settings: Settings, storage: AuthStorage) -> None:
-    """Move old logins and keys into ``storage``; what it holds already is newer and stays.
+async def migrate_credentials(machine: Machine, settings: Settings, storage: AuthStorage) -> None:
+    """Move logins and keys of older versions to ``storage``, once; existing entries win.
 
-    What cannot be moved is reported and left where it is.
+    What cannot be moved is reported and left in place.
     """
-    logins, keys = host.agent_dir / LOGINS, settings.layer("user", (KEYS,))
+    logins, keys = machine.agent_dir / LOGINS, settings.layer("user", (KEYS,))
     if keys is None and not logins.is_file():
         return
     try:
@@ -266,10 +266,10 @@ async def take_over(host: Host, settings: Settings, storage: AuthStorage) -> Non
             if provider not in known:
                 await storage.set(provider, credential)
         _put_away(logins, settings)
-    except PiError as problem:
-        host.report(f"Warning: older credentials were not taken over: {problem.message}")
+    except PiError as error:
+        machine.report(f"Warning: older credentials were not migrated: {error.message}")
     else:
-        host.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
+        machine.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
 
 
 def _keys(raw: object) -> dict[str, Credential]:
@@ -285,16 +285,16 @@ def _logins(path: Path) -> dict[str, Credential]:
     try:
         raw = msgspec.json.decode(read_if_exists(path) or b"{}", type=dict[str, dict[str, object]])
         return {provider: decode({**login, "type": "oauth"}) for provider, login in raw.items()}
-    except ValueError as problem:  # also of msgspec, and of text that is not UTF-8
-        raise FileProblem(f"{path} cannot be read: {problem}") from problem
+    except ValueError as error:  # includes msgspec errors and invalid UTF-8
+        raise FileAccessError(f"{path} cannot be read: {error}") from error
 
 
 def _put_away(logins: Path, settings: Settings) -> None:
-    """Leave nothing that would be taken over again."""
+    """Remove the old credentials, so that they are not migrated again."""
     if logins.is_file():
         try:
             logins.replace(logins.with_name(f"{LOGINS}.migrated"))
-        except OSError as problem:
-            raise FileProblem(f"Cannot rename {logins}: {problem.strerror}") from problem
+        except OSError as error:
+            raise FileAccessError(f"Cannot rename {logins}: {error.strerror}") from error
     if settings.layer("user", (KEYS,)) is not None:
         settings.set({KEYS: None})

@@ -1,4 +1,4 @@
-"""What the command line, or a program that embeds pi, wants of a session."""
+"""Options and overrides of a session, from the command line or an embedding program."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import Bus
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.resources.discovery import Wanted
+from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import AskPerson, Trust
+from pi.coding.trust import AskTrust, Trust
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.host import ExtensionHost
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 LastResort: TypeAlias = Callable[[], Awaitable[Model | None]]
-"""Gives a model when nobody else can answer."""
+"""Returns a model if no other one is available."""
 
 
-class ToolWishes(Record):
-    """Which tools are on."""
+class ToolFilter(Record):
+    """Which tools are active."""
 
     only: tuple[str, ...] | None = None
     """``--tools``: these and no others."""
@@ -41,14 +41,14 @@ class ToolWishes(Record):
     """``--exclude-tools``; applied last."""
     built_in: bool = True
     any: bool = True
-    """``--no-tools`` says no."""
+    """False for ``--no-tools``."""
 
-    def within(self, limits: ToolWishes) -> ToolWishes:
-        """These wishes as far as ``limits`` allow them."""
+    def within(self, limits: ToolFilter) -> ToolFilter:
+        """Restrict this filter by ``limits``."""
         only = self.only
         if limits.only is not None:
             only = limits.only if only is None else tuple(n for n in only if n in limits.only)
-        return ToolWishes(
+        return ToolFilter(
             only=only,
             without=(*limits.without, *self.without),
             built_in=self.built_in and limits.built_in,
@@ -57,7 +57,7 @@ class ToolWishes(Record):
 
 
 class SessionOptions(Record):
-    """Everything that may be said; what is left out is discovered or has its default."""
+    """Options of a session; omitted ones are discovered or have a default."""
 
     model: str | None = None
     provider: str | None = None
@@ -65,54 +65,51 @@ class SessionOptions(Record):
     thinking: ThinkingLevel | None = None
     models: tuple[str, ...] | None = None
     """Patterns of the models to cycle through."""
-    tools: ToolWishes = ToolWishes()
-    resources: Wanted = Wanted()
-    extensions: WantedExtensions = WantedExtensions()
+    tools: ToolFilter = ToolFilter()
+    resources: ResourceOptions = ResourceOptions()
+    extensions: ExtensionOptions = ExtensionOptions()
     approve: bool | None = None
-    """Trust for this run; ``None`` leaves it to what is stored."""
+    """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Beat the settings files, for this run."""
+    """Override the settings files for this run."""
     name: str | None = None
     offline: bool = False
 
 
-# What a caller gives a session instead of having it discovered.
+OpenLog = Callable[[SessionLocation], SessionLog]
+"""Creates or opens the log of the session."""
 
 
-OpenLog = Callable[[Shelf], SessionLog]
-"""Makes or opens the session that is wanted."""
-
-
-class Parts(Record):
-    """What is given instead of being discovered; ``None`` means discover it."""
+class SessionOverrides(Record):
+    """Objects that replace discovered ones; ``None`` means discover."""
 
     registry: ModelRegistry | None = None
     auth_storage: AuthStorage | None = None
-    """Where the registry, if it is discovered, finds credentials."""
+    """Credentials for the registry, if it is discovered."""
     model: Model | None = None
     last_resort: LastResort | None = None
     settings: Settings | None = None
-    """All settings: those of the project are not added to them."""
+    """All settings: those of the project are not added."""
     tools: tuple[AgentTool, ...] = ()
-    """Beside the built-in ones."""
+    """In addition to the built-in ones."""
     whole_prompt: str | None = None
-    """Nothing is added to it."""
+    """Replaces the system prompt; nothing is added."""
     open_log: OpenLog = new_session
     session_dir: Path | None = None
     persistent: bool = True
     stays_if_gone: bool = False
-    """Whether a session whose folder is gone goes on in the one that was given."""
-    ask_trust: AskPerson | None = None
+    """Whether a session whose directory no longer exists continues in the given one."""
+    ask_trust: AskTrust | None = None
     trust: Trust | None = None
-    """What was decided for the session that this one works for; nobody is asked again."""
+    """The trust decision of the parent session; the user is not asked again."""
     bus: Bus | None = None
     parent: ExtensionHost | None = None
-    """The extensions of the session that this one works for."""
+    """The extensions of the parent session."""
     artifacts: Artifacts | None = None
-    """Where that session keeps long outputs; this one keeps them there, too."""
+    """The artifacts of the parent session; this session stores its own there, too."""
     mode: Mode = "print"
-    """How extensions are told that pi runs, until a mode says otherwise."""
+    """The mode that extensions see until one is attached."""
     ui: ExtensionUI | None = None
-    """How extensions reach the person before a mode says so: whether to trust the project."""
+    """The user interface before a mode is attached: for the trust question."""
     on_stall: OnStall | None = None
-    """Called, in a thread of its own, when an extension holds everything up."""
+    """Called in a thread of its own when an extension blocks the event loop."""

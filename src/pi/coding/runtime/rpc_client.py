@@ -1,4 +1,4 @@
-"""A session in a process of its own, for programs that want to keep it apart."""
+"""``RpcClient``: a session in a child process, ``pi --mode rpc``."""
 
 from __future__ import annotations
 
@@ -32,43 +32,40 @@ from pi.coding.shell.local import BashResult
 log = logging.getLogger(__name__)
 
 
-# A ``pi --mode rpc`` that we have started: records to it, answers and events from it.
+OnRecord: TypeAlias = Callable[[Json], None]
+"""Called with every record that is not a response."""
 
-
-Hear: TypeAlias = Callable[[Json], None]
-"""Told every record that answers no request."""
-
-MOST_ERRORS = 64 * 1024
+MAX_ERROR_BYTES = 64 * 1024
 """Bytes of standard error that are kept: its end says why a program died."""
-SECONDS_TO_END = 10.0
-"""How long it may take to save and end after its input was closed."""
-LONGEST_LINE = 1 << 30
-"""Bytes; a server that writes more without a line end does not speak the protocol."""
-SLOW_LINE = 1 << 16
-"""Bytes from which on a line is decoded in a thread."""
+GRACE_SECONDS = 10.0
+"""Seconds to save and exit after standard input was closed."""
+MAX_LINE_BYTES = 1 << 30
+"""Maximum bytes of a line; more means the server does not speak the protocol."""
+THREADED_LINE_BYTES = 1 << 16
+"""Lines of at least this many bytes are decoded in a thread."""
 _CHUNK = 1 << 16
 _ID = re.compile(rb'"id"\s*:\s*"(req_\d+)"')
 
 
 class RpcServerDied(PiError):
-    """The server has ended; ``hint`` is what it said last on standard error."""
+    """The server has exited; ``hint`` is the end of its standard error."""
 
 
 class RpcRefused(PiError):
-    """The server answers that it does not do what it was asked for."""
+    """The server refused a command."""
 
 
 class RpcUnreadable(PiError):
-    """The server has answered with something that cannot be decoded."""
+    """The server sent a response that cannot be decoded."""
 
 
 class RpcProcess:
-    """One server. Requests go side by side; all that wait are refused when the server dies."""
+    """One server process. Requests are concurrent; all pending ones fail when the server dies."""
 
-    def __init__(self, child: Child, hear: Hear) -> None:
+    def __init__(self, child: Child, on_record: OnRecord) -> None:
         self.pid = child.pid
         self._child = child
-        self._hear = hear
+        self._on_record = on_record
         self._numbers = 0
         self._answers: dict[str, asyncio.Future[Json]] = {}
         self._promises: set[asyncio.Future[Any]] = set()
@@ -77,11 +74,14 @@ class RpcProcess:
 
     @property
     def errors(self) -> str:
-        """The end of what it has written to standard error."""
+        """The end of its standard error."""
         return self._errors.decode("utf-8", "replace")
 
     async def request(self, command: str, /, **fields: Any) -> Any:
-        """The ``data`` of the answer to a command, or ``RpcRefused`` with the reason."""
+        """Send a command and return the ``data`` of the response.
+
+        Raises ``RpcRefused`` on an error.
+        """
         self._numbers += 1
         id = f"req_{self._numbers}"
         answer: asyncio.Future[Json] = self.promise()
@@ -96,12 +96,13 @@ class RpcProcess:
         return answered.get("data")
 
     async def send(self, record: Json) -> None:
-        """Send a record that is not answered, e.g. what the person said to a dialog."""
-        with suppress(ConnectionError):  # whoever waits is told why when it has ended
+        """Send a record that has no response, e.g. the user's answer to a dialog."""
+        # pending requests fail with the reason when the process has ended
+        with suppress(ConnectionError):
             await self._child.write(encode_line(record))
 
     def promise(self) -> asyncio.Future[Any]:
-        """Something to wait for that fails when the server dies; raises if it has died."""
+        """Return a future that fails when the server dies; raises if it is already dead."""
         if self._death is not None:
             raise self._death
         promise: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -110,14 +111,14 @@ class RpcProcess:
         return promise
 
     async def listen(self) -> None:
-        """Until the server has ended and everything that it said is heard."""
+        """Read until the server has exited and all its output is handled."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._read_records())
                 tasks.create_task(self._read_errors())
             end = await self._child.wait()
             how = f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code}"
-        except BaseException:  # nobody listens from now on
+        except BaseException:  # nothing reads responses from now on
             self._die("The RPC client has stopped listening.")
             raise
         self._die(f"The RPC server has ended {how}.")
@@ -129,12 +130,12 @@ class RpcProcess:
                 promise.set_exception(self._death)
 
     async def end(self, listening: asyncio.Task[None]) -> None:
-        """Have it save and end by itself; who comes after us kills it if it does not."""
+        """Close its input and wait for it to save and exit; the caller kills it otherwise."""
         self._child.close_stdin()
-        await asyncio.wait({listening}, timeout=SECONDS_TO_END)
+        await asyncio.wait({listening}, timeout=GRACE_SECONDS)
 
     async def _read_records(self) -> None:
-        splitter = LineSplitter(limit=LONGEST_LINE)
+        splitter = LineSplitter(limit=MAX_LINE_BYTES)
         while chunk := await self._child.output.read(_CHUNK):
             for line in splitter.feed(chunk):
                 await self._take(line)
@@ -142,52 +143,52 @@ class RpcProcess:
     async def _read_errors(self) -> None:
         while chunk := await self._child.errors.read(_CHUNK):
             self._errors += chunk
-            del self._errors[:-MOST_ERRORS]
+            del self._errors[:-MAX_ERROR_BYTES]
 
     async def _take(self, line: bytes | BadLine) -> None:
         try:
             if isinstance(line, BadLine):
                 raise line
-            if len(line) < SLOW_LINE:
+            if len(line) < THREADED_LINE_BYTES:
                 record = decode_deep_line(line)
             else:
                 record = await asyncio.to_thread(decode_deep_line, line)
-        except BadLine as problem:
-            self._report_unreadable(problem)
+        except BadLine as error:
+            self._report_unreadable(error)
             return
         if not isinstance(record, dict):
             return
         answer = self._answers.get(str(record.get("id")))
         if record.get("type") != "response" or answer is None:
-            self._hear(record)
+            self._on_record(record)
         elif not answer.done():
             answer.set_result(record)
 
     def _report_unreadable(self, problem: BadLine) -> None:
-        """Fail the request that a line answers: it would wait for ever."""
-        log.warning("the RPC server wrote a line that cannot be read: %s", problem)
+        """Fail the request that a line responds to: it would wait for ever."""
+        log.warning("the RPC server wrote an unreadable line: %s", problem)
         if not problem.excerpt.startswith("{"):
-            return  # a program around the server has written something, as a login shell does
+            return  # output of a program around the server, such as a login shell
         found = _ID.search(problem.excerpt.encode())
         id = found[1].decode() if found else None
-        # Without an id it may be the answer to any of them.
+        # Without an id it may be the response to any of them.
         for name, answer in self._answers.items():
             if id in (None, name) and not answer.done():
                 answer.set_exception(
-                    RpcUnreadable(f"The answer of the RPC server cannot be read. {problem.reason}.")
+                    RpcUnreadable(f"The RPC server sent an unreadable response. {problem.reason}.")
                 )
 
 
 @asynccontextmanager
 async def rpc_process(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], hear: Hear
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], on_record: OnRecord
 ) -> AsyncIterator[RpcProcess]:
-    """Start a server; it ends with the block, at the latest by being killed."""
+    """Start a server; it ends with the block, and is killed if necessary."""
     async with (
         await spawn(command, cwd=cwd, env=env, stdin="pipe", errors="separate") as child,
         TaskScope() as tasks,
     ):
-        process = RpcProcess(child, hear)
+        process = RpcProcess(child, on_record)
         listening = tasks.start(process.listen(), name="rpc client")
         try:
             yield process
@@ -198,14 +199,14 @@ async def rpc_process(
 R = TypeVar("R")
 
 RpcEvent: TypeAlias = AgentSessionEvent | Json
-"""What a session tells; a record of a kind that this version does not know stays as it is."""
+"""An event of a session; a record of an unknown kind stays a dict."""
 
 PI = (sys.executable, "-P", "-m", "pi")
 """``-P``: without it Python imports modules from the working directory, which may be untrusted."""
 
 
 class RpcClient:
-    """One session, driven from here. ``RpcServerDied`` ends every wait when its process dies.
+    """Controls one session. Every wait raises ``RpcServerDied`` when its process dies.
 
     >>> async with RpcClient.started("--model", "anthropic/opus") as client:
     ...     async for event in client.ask("What is here?"):
@@ -216,7 +217,7 @@ class RpcClient:
         self._process: RpcProcess
         self._listeners: list[Callable[[RpcEvent], object]] = []
         self._expecting = False
-        """Whether something was said that no run has answered yet."""
+        """Whether a prompt was sent whose run has not ended yet."""
         self._running = False
         self._waiting: list[Future[None]] = []
 
@@ -229,33 +230,38 @@ class RpcClient:
         cwd: Path | str = ".",
         env: Mapping[str, str] | None = None,
     ) -> AsyncIterator[RpcClient]:
-        """Start ``pi --mode rpc`` with further ``words``; the process ends with the block.
+        """Start ``pi --mode rpc`` with further arguments ``words``.
 
-        It gets our own environment unless ``env`` is given. ``RpcServerDied`` if it cannot start.
+        The process ends with the block.
+
+        It inherits the environment unless ``env`` is given. Raises ``RpcServerDied`` if it cannot
+        start.
         """
         client = cls()
         environ = dict(os.environ if env is None else env)
         line = [*command, "--mode", "rpc", *words]
-        async with rpc_process(line, cwd=Path(cwd), env=environ, hear=client._hear) as process:
+        async with rpc_process(
+            line, cwd=Path(cwd), env=environ, on_record=client._on_record
+        ) as process:
             client._process = process
-            await client.state()  # what does not answer now never will
+            await client.state()  # fails now if the server cannot start
             yield client
 
     @property
     def errors(self) -> str:
-        """The end of what the process has written to standard error."""
+        """The end of the process's standard error."""
         return self._process.errors
 
     async def request(self, command: str, /, **fields: Any) -> Any:
-        """The answer to any command of the protocol, or ``RpcRefused`` with the reason."""
+        """Send any command of the protocol. Raises ``RpcRefused`` on an error."""
         return await self._process.request(command, **fields)
 
     async def send(self, record: Json) -> None:
-        """Send a record that is not answered, e.g. the answer to an ``extension_ui_request``."""
+        """Send a record that has no response, e.g. the answer to an ``extension_ui_request``."""
         await self._process.send(record)
 
     def subscribe(self, listener: Callable[[RpcEvent], object]) -> Callable[[], None]:
-        """Have ``listener`` called with every event, in order; gives what ends that."""
+        """Subscribe to every event, in order. Returns an unsubscribe function."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -264,13 +270,16 @@ class RpcClient:
 
         return end
 
-    # Saying something -----------------------------------------------------------------------------
+    # Prompts --------------------------------------------------------------------------------------
 
     async def prompt(
         self, message: str, images: Sequence[Image] = (), *, streaming: Streaming | None = None
     ) -> None:
-        """Say something; returns when it is accepted. ``streaming`` says how to queue it."""
-        self._expecting = True  # before it is sent: the run may be over before we hear the answer
+        """Send a prompt; returns when it is accepted.
+
+        ``streaming`` says how to queue it during a run.
+        """
+        self._expecting = True  # before sending: the run may end before the response arrives
         extra = {} if streaming is None else {"streamingBehavior": streaming}
         try:
             await self.request("prompt", message=message, images=images, **extra)
@@ -279,9 +288,9 @@ class RpcClient:
             raise
 
     async def wait_for_idle(self) -> None:
-        """Until the run that something was said for has come to its end.
+        """Wait until the run of the last prompt has ended.
 
-        A command of an extension begins no run by itself: do not wait after one.
+        A command of an extension starts no run: do not wait after one.
         """
         if self._expecting or self._running:
             settled = self._process.promise()
@@ -289,9 +298,9 @@ class RpcClient:
             await settled
 
     async def prompt_and_wait(self, message: str, images: Sequence[Image] = ()) -> str | None:
-        """Say something, wait for the end of the run; the last answer, if there is one.
+        """Send a prompt and wait for the end of the run; returns the last answer, if any.
 
-        Who is cancelled meanwhile ends the run.
+        Cancelling aborts the run.
         """
         try:
             await self.prompt(message, images)
@@ -302,37 +311,40 @@ class RpcClient:
         return await self.last_answer()
 
     def ask(self, message: str, images: Sequence[Image] = ()) -> AsyncGenerator[RpcEvent, None]:
-        """Say something; every event until the run has come to its end, or nobody reads them."""
+        """Send a prompt and yield every event until the run has ended.
+
+        Closing the iterator aborts it.
+        """
         return events_during(
             lambda: self.prompt_and_wait(message, images),
             lambda: EventFeed(self.subscribe),  # type: ignore[arg-type] # hands on what it is given
         )
 
     async def abort(self) -> None:
-        """End whatever is under way, and wait until it has ended."""
+        """Abort everything that is running, and wait until it has ended."""
         await self.request("abort")
 
-    # Answers as records ---------------------------------------------------------------------------
+    # Queries --------------------------------------------------------------------------------------
 
     async def state(self) -> SessionState:
-        """What the session is at this moment."""
+        """Return the current state."""
         return await self._typed(SessionState, "get_state")
 
     async def stats(self) -> SessionStats:
-        """The session in numbers."""
+        """Return token counts and cost."""
         return await self._typed(SessionStats, "get_session_stats")
 
     async def last_answer(self) -> str | None:
-        """The words of the last answer."""
+        """Return the text of the last answer."""
         data: Json = await self.request("get_last_assistant_text")
         return data.get("text")
 
     async def set_model(self, provider: str, model_id: str) -> Model:
-        """Have another model answer from now on."""
+        """Select a model."""
         return await self._typed(Model, "set_model", provider=provider, modelId=model_id)
 
     async def bash(self, command: str) -> BashResult:
-        """Run a command of the person beside the conversation."""
+        """Run a shell command of the user."""
         return await self._typed(BashResult, "bash", command=command)
 
     async def _typed(self, kind: type[R], command: str, /, **fields: Any) -> R:
@@ -340,7 +352,7 @@ class RpcClient:
 
     # Events ---------------------------------------------------------------------------------------
 
-    def _hear(self, record: Json) -> None:
+    def _on_record(self, record: Json) -> None:
         event = read_event(record)
         if isinstance(event, AgentStart):
             self._running, self._expecting = True, False
@@ -358,11 +370,11 @@ class RpcClient:
 
 
 def read_event(record: Json) -> RpcEvent:
-    """The event that a record tells, with its messages."""
+    """Convert a record to its event, with its messages."""
     try:
         event: AgentSessionEvent = msgspec.convert(record, AgentSessionEvent)
         if isinstance(event, MessageStart | MessageEnd):
             return replace(event, message=msgspec.convert(event.message, SessionMessage))
         return event
-    except (msgspec.ValidationError, RecursionError):  # of a newer version, or of an extension
+    except (msgspec.ValidationError, RecursionError):  # from a newer version, or from an extension
         return record

@@ -1,4 +1,4 @@
-"""The user's secrets as a session knows them: the one list that children, exports and logs use."""
+"""``KnownSecrets``: the one list of secrets for child processes, exports and logs."""
 
 from __future__ import annotations
 
@@ -15,58 +15,57 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.files import SettingsFile
 
 
 class KnownSecrets:
     """Variables and values that must not reach a command, an export or a log.
 
-    ``models.json`` and ``auth.json`` are read again with every question, because both change while
-    a session runs. What was secret once stays secret: a key that was replaced may still be in the
-    conversation.
+    ``models.json`` and ``auth.json`` are read again for each call, because both change while a
+    session runs. A value stays secret for ever: a replaced key may still be in the conversation.
     """
 
     def __init__(
         self,
-        host: Host,
+        machine: Machine,
         storage: AuthStorage,
         *,
         environ: Callable[[], Mapping[str, str]] | None = None,
         rows: Callable[[], Iterable[Provider]] = tuple,
         clients: Callable[[], Mapping[str, Json]] = dict,
     ) -> None:
-        self._folder = host.agent_dir
+        self._folder = machine.agent_dir
         self._storage = storage
-        self._environ = environ or (lambda: host.environ)
+        self._environ = environ or (lambda: machine.environ)
         self._rows = rows
         self._clients = clients
         self._found = secrets.of_tables()
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
-        self._lock = RLock()  # log records come from any thread, also while we look
+        self._lock = RLock()  # log records come from any thread, also during a lookup
         self._look()
 
     @classmethod
-    def of(cls, host: Host) -> KnownSecrets:
-        """What is known where no session is open."""
-        settings = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+    def of(cls, machine: Machine) -> KnownSecrets:
+        """Return the secrets that are known without a session."""
+        settings = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
         return cls(
-            host,
-            AuthStorage(host.agent_dir / "auth.json"),
+            machine,
+            AuthStorage(machine.agent_dir / "auth.json"),
             clients=lambda: _clients_in(settings),
         )
 
     def names(self) -> frozenset[str]:
-        """The variables that hold a secret."""
+        """Return the names of variables that hold a secret."""
         with self._lock:
             self._look()
             return self._found.names
 
     def values(self) -> tuple[str, ...]:
-        """The secrets themselves; no command is run for them.
+        """Return the secret values; no command is run for them.
 
-        Of keys that a command prints, those are known that it has printed to this process.
+        Keys that a command prints are known once this process has run the command.
         """
         with self._lock:
             self._look()
@@ -76,7 +75,7 @@ class KnownSecrets:
 
     def _look(self) -> None:
         self._found |= secrets.of_rows(self._rows()) | secrets.of_clients(self._clients())
-        # Files that cannot be read were not used for anything that is given away.
+        # Unreadable files were not used for anything that could leak.
         with suppress(PiError):
             self._found |= self._of_models()
         with suppress(PiError):
@@ -98,7 +97,7 @@ class KnownSecrets:
 
 
 def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:
-    """The setting ``oauthClients``, whatever is wrong with the others."""
+    """Return the setting ``oauthClients``, even if other settings are invalid."""
     try:
         clients = settings.read().get("oauthClients")
     except PiError:

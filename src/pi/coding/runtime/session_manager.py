@@ -1,7 +1,7 @@
-"""``SessionManager``: one session under the names that the specification gives.
+"""``SessionManager``: one session under the names of the specification.
 
-Directories, settings and trust are found as a session of pi finds them; what to do with the session
-itself is handed over to the parts of ``pi.coding.session``.
+Directories, settings and trust are found like for a session of pi; the operations themselves are in
+``pi.coding.session``.
 """
 
 from __future__ import annotations
@@ -12,198 +12,202 @@ from typing import Any, Self, TypeAlias
 from msgspec import UNSET
 
 from pi.base.files import expand_home
-from pi.coding.runtime.session_places import directory_given, session_catalog, session_shelf
+from pi.coding.runtime.session_places import directory_given, session_catalog, session_location
 from pi.coding.session import file_operations, opening
 from pi.coding.session.catalog import ListedSession, SessionCatalog, read_header
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import BranchSummary, Entry, KnownEntry, SessionHeader
 from pi.coding.session.log import SessionLog
 from pi.coding.session.lookup import find_by_id, session_to_continue
-from pi.coding.session.opening import Shelf
+from pi.coding.session.opening import SessionLocation
 from pi.coding.session.views import TreeNode, session_tree
 
 ROOT = "root"
-"""What a branch summary names when the branch that was left had no entry."""
+"""What a branch summary names if the abandoned branch had no entry."""
 
 Entries: TypeAlias = list[Entry]
 Listed: TypeAlias = list[ListedSession]
 Nodes: TypeAlias = list[TreeNode]
-# Named outside the class, where ``list`` is a method.
+# Aliases outside of the class, where ``list`` is a method.
 
 
 class SessionManager:
-    """A session that is open: a log of entries that form a tree, and its file.
+    """An open session: a log of entries that form a tree, and its file.
 
-    ``cwd`` is a working directory, the current one if it is left out, or what ``session_shelf``
-    returns for one. ``session_dir`` and ``agent_dir`` are used in place of those that the
-    environment and the settings name. Everything reads files and blocks meanwhile.
+    ``cwd`` is a working directory, by default the current one, or what ``session_location`` returns
+    for one. ``session_dir`` and ``agent_dir`` override those of the environment and the settings.
+    All methods read files and block.
     """
 
-    def __init__(self, log: SessionLog, shelf: Shelf) -> None:
+    def __init__(self, log: SessionLog, location: SessionLocation) -> None:
         self.log = log
-        self._shelf = shelf
+        self._location = location
 
     @classmethod
     def create(
         cls,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
         id: str | None = None,
         parent_session: str | None = None,
     ) -> Self:
-        """A new session; in memory, if the shelf has no directory."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return cls(opening.new_session(shelf, id=id, parent=parent_session), shelf)
+        """Create a session; in memory, if the location has no directory."""
+        location = _location(cwd, session_dir, agent_dir)
+        return cls(opening.new_session(location, id=id, parent=parent_session), location)
 
     @classmethod
     def in_memory(cls, cwd: Path | str = ".") -> Self:
-        """A new session without a file."""
-        shelf = Shelf(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
-        return cls.create(shelf)
+        """Create a session without a file."""
+        location = SessionLocation(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
+        return cls.create(location)
 
     @classmethod
     def open(
         cls,
         path: Path | str,
-        session_dir: Path | str | Shelf | None = None,
+        session_dir: Path | str | SessionLocation | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Self:
-        """The session in a file, or a new one that will be kept there.
+        """Open the session in a file, or create one there.
 
-        New sessions that come of it are kept in ``session_dir``, else beside the file.
+        New sessions that are created from it are stored in ``session_dir``, else beside the file.
         """
         file = expand_home(path).absolute()
-        if isinstance(session_dir, Shelf):
-            shelf = session_dir
+        if isinstance(session_dir, SessionLocation):
+            location = session_dir
         else:
-            shelf = _shelf(_home(file), session_dir or file.parent, agent_dir)
-        return cls(opening.open_session(file, shelf), shelf)
+            location = _location(_home(file), session_dir or file.parent, agent_dir)
+        return cls(opening.open_session(file, location), location)
 
     @classmethod
     def fork_from(
         cls,
         path: Path | str,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Self:
-        """A new session of ``cwd`` with all entries of a file."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return cls(file_operations.fork_file(expand_home(path).absolute(), shelf), shelf)
+        """Create a session of ``cwd`` with all entries of a file."""
+        location = _location(cwd, session_dir, agent_dir)
+        return cls(file_operations.fork_file(expand_home(path).absolute(), location), location)
 
     @classmethod
     def continue_recent(
         cls,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Self:
-        """The session of ``cwd`` that was used last, or a new one."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        last = session_to_continue(_catalog(shelf, agent_dir), shelf.cwd)
-        return cls.create(shelf) if last is None else cls(opening.open_session(last, shelf), shelf)
+        """Open the session of ``cwd`` that was used last, or create one."""
+        location = _location(cwd, session_dir, agent_dir)
+        last = session_to_continue(_catalog(location, agent_dir), location.cwd)
+        return (
+            cls.create(location)
+            if last is None
+            else cls(opening.open_session(last, location), location)
+        )
 
     @staticmethod
     def list(
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Listed:
         """The sessions of a working directory, the one that was used last first."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return _catalog(shelf, agent_dir).of_project(shelf.cwd)
+        location = _location(cwd, session_dir, agent_dir)
+        return _catalog(location, agent_dir).in_directory(location.cwd)
 
     @staticmethod
     def list_all(
         session_dir: Path | str | None = None, *, agent_dir: Path | str | None = None
     ) -> Listed:
         """The sessions of all working directories."""
-        return session_catalog(agent_dir, session_dir=session_dir).everywhere()
+        return session_catalog(agent_dir, session_dir=session_dir).in_all_directories()
 
     @staticmethod
     def find_by_id(
         id: str,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Path | None:
-        """The file of the session of ``cwd`` with exactly this id, if there is one."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return find_by_id(id, _catalog(shelf, agent_dir), shelf.cwd)
+        """Return the file of the session of ``cwd`` with exactly this id, if there is one."""
+        location = _location(cwd, session_dir, agent_dir)
+        return find_by_id(id, _catalog(location, agent_dir), location.cwd)
 
     def get_cwd(self) -> str:
-        """The working directory that the session belongs to."""
+        """Return the working directory of the session."""
         return self.log.header.cwd
 
     def get_session_dir(self) -> Path | None:
-        """Where new sessions are kept; ``None``: in memory."""
-        return self._shelf.directory
+        """Return where new sessions are stored; ``None``: in memory."""
+        return self._location.directory
 
     def get_session_id(self) -> str:
-        """The id of the session."""
+        """Return the id of the session."""
         return self.log.header.id
 
     def get_session_file(self) -> Path | None:
-        """Where the session is kept; ``None``: in memory."""
+        """Return the session file; ``None``: in memory."""
         return self.log.file
 
     def get_session_name(self) -> str | None:
-        """What the session is called."""
+        """Return the name of the session."""
         return self.log.name
 
     def get_header(self) -> SessionHeader:
-        """The first line of the file."""
+        """Return the header of the file."""
         return self.log.header
 
     def get_leaf_id(self) -> str | None:
-        """The entry that the next one follows."""
+        """Return the id of the entry that the next one follows."""
         return self.log.leaf_id
 
     def get_leaf_entry(self) -> Entry | None:
-        """That entry."""
+        """Return that entry."""
         return None if self.log.leaf is None else self.log.at(self.log.leaf)
 
     def get_entry(self, id: str) -> Entry | None:
-        """The entry of that id, if there is one."""
+        """Return the entry with that id, if there is one."""
         return self.log.entry(id) if id in self.log.tree else None
 
     def get_entries(self) -> Entries:
-        """All entries in the order of the file."""
+        """Return all entries in file order."""
         return list(self.log.entries())
 
     def get_branch(self) -> Entries:
-        """The entries from the root to the leaf."""
+        """Return the entries from the root to the leaf."""
         return list(self.log.branch())
 
     def get_label(self, id: str) -> str | None:
-        """The label of an entry."""
+        """Return the label of an entry."""
         return self.log.labels[id].label if id in self.log.labels else None
 
     def get_tree(self) -> Nodes:
-        """The roots of the tree."""
+        """Return the roots of the tree."""
         return session_tree(self.log)
 
     def build_session_context(self) -> SessionContext:
-        """What the model is shown at the leaf."""
+        """Return the model's context at the leaf."""
         return build_session_context(self.log)
 
     def append(self, draft: KnownEntry) -> KnownEntry:
-        """Add an entry after the leaf."""
+        """Append an entry after the leaf."""
         return self.log.append(draft)
 
     def branch(self, id: str) -> None:
-        """Let the next entry follow this one."""
+        """Move the leaf to an entry."""
         self.log.move_to(id)
 
     def reset_leaf(self) -> None:
-        """Let the next entry be a root."""
+        """Append the next entry as a root."""
         self.log.move_to(None)
 
     def branch_with_summary(
@@ -214,7 +218,7 @@ class SessionManager:
         details: Any = UNSET,
         from_hook: bool = False,
     ) -> KnownEntry:
-        """Go on after another entry, with notes on the branch that is left."""
+        """Move the leaf to another entry, with a summary of the abandoned branch."""
         left = self.log.leaf_id or ROOT
         self.log.move_to(id)
         return self.log.append(
@@ -222,31 +226,33 @@ class SessionManager:
         )
 
     def create_branched_session(self, leaf_id: str) -> Self:
-        """The path to an entry as a session of its own."""
-        return type(self)(file_operations.fork_at(self.log, leaf_id, self._shelf), self._shelf)
+        """Create a session from the path to an entry."""
+        return type(self)(
+            file_operations.fork_at(self.log, leaf_id, self._location), self._location
+        )
 
     def close(self) -> None:
-        """Let others write to the session."""
+        """Release the lock on the session."""
         self.log.close()
 
 
-def _shelf(
-    cwd: Path | str | Shelf | None,
+def _location(
+    cwd: Path | str | SessionLocation | None,
     session_dir: Path | str | None,
     agent_dir: Path | str | None,
-) -> Shelf:
-    if isinstance(cwd, Shelf):
+) -> SessionLocation:
+    if isinstance(cwd, SessionLocation):
         return cwd
-    return session_shelf(cwd, agent_dir, session_dir=session_dir)
+    return session_location(cwd, agent_dir, session_dir=session_dir)
 
 
-def _catalog(shelf: Shelf, agent_dir: Path | str | None) -> SessionCatalog:
-    """The list of the sessions that a shelf holds, whichever folder that is."""
-    return session_catalog(agent_dir, cwd=shelf.cwd, session_dir=shelf.directory)
+def _catalog(location: SessionLocation, agent_dir: Path | str | None) -> SessionCatalog:
+    """Return the catalogue of the sessions of a location."""
+    return session_catalog(agent_dir, cwd=location.cwd, session_dir=location.directory)
 
 
 def _home(file: Path) -> Path | None:
-    """The working directory of the session in ``file``; ``None`` for a session that is new."""
+    """Return the working directory of the session in ``file``; ``None`` for a new session."""
     try:
         header = read_header(file)
     except OSError:
@@ -256,4 +262,4 @@ def _home(file: Path) -> Path | None:
 
 
 def _ignore(text: str) -> None:
-    """Without a file no file can fail."""
+    """Discard a message: without a file no write can fail."""

@@ -1,4 +1,4 @@
-"""Where sessions are kept: what a variable and the settings say, for sessions and for programs."""
+"""Where sessions are stored, by environment and settings."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import TYPE_CHECKING
 
 from pi.base.files import expand_home
 from pi.coding.blobs.store import BlobOptions, BlobStore
-from pi.coding.runtime.machine import Host, settings_here
-from pi.coding.session.naming import Stamps, session_directory
-from pi.coding.session.opening import Shelf
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.session.naming import IdFactory, session_directory
+from pi.coding.session.opening import SessionLocation
 from pi.coding.settings.settings import Settings
 
-if TYPE_CHECKING:  # a session that begins needs no list of the others
+if TYPE_CHECKING:  # lazy: a new session needs no catalogue
     from pi.coding.session.catalog import SessionCatalog
 
 log = logging.getLogger(__name__)
 
 
-def session_shelf(
+def session_location(
     cwd: Path | str | None = None,
     agent_dir: Path | str | None = None,
     *,
     session_dir: Path | str | None = None,
     settings: Settings | None = None,
-) -> Shelf:
-    """Where the sessions of a directory are kept, and how.
+) -> SessionLocation:
+    """Return where the sessions of a directory are stored.
 
-    ``session_dir`` beats the variable, which beats the settings. Those of the project count if the
-    user has decided to trust it.
+    ``session_dir`` overrides the variable, which overrides the settings. Project settings apply if
+    the user has trusted the project.
     """
-    here, host = directory_given(cwd), host_given(agent_dir)
-    settings = settings or settings_here(host, here)
-    return shelf_of(host, here, settings, _custom(host, here, session_dir, settings))
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    settings = settings or settings_here(machine, here)
+    return location_for(machine, here, settings, _custom(machine, here, session_dir, settings))
 
 
 def session_catalog(
@@ -44,57 +44,56 @@ def session_catalog(
     session_dir: Path | str | None = None,
     settings: Settings | None = None,
 ) -> SessionCatalog:
-    """The list of all sessions; ``cwd`` is the project whose settings count."""
+    """Return the catalogue of all sessions; ``cwd`` is the project whose settings apply."""
     from pi.coding.session.catalog import SessionCatalog
 
-    here, host = directory_given(cwd), host_given(agent_dir)
-    settings = settings or settings_here(host, here)
-    custom = _custom(host, here, session_dir, settings)
-    return SessionCatalog(host.agent_dir, custom=custom)
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    settings = settings or settings_here(machine, here)
+    custom = _custom(machine, here, session_dir, settings)
+    return SessionCatalog(machine.agent_dir, custom=custom)
 
 
-def shelf_of(host: Host, cwd: Path, settings: Settings, custom: Path | None) -> Shelf:
-    """The place of the sessions of ``cwd`` below the agent's directory, or in ``custom``."""
+def location_for(
+    machine: Machine, cwd: Path, settings: Settings, custom: Path | None
+) -> SessionLocation:
+    """Return the session location of ``cwd`` below the agent directory, or in ``custom``."""
     options = settings.section(("blobs",), BlobOptions)
-    return Shelf(
-        directory=session_directory(host.agent_dir, str(cwd), custom=custom),
+    return SessionLocation(
+        directory=session_directory(machine.agent_dir, str(cwd), custom=custom),
         cwd=str(cwd),
-        report=host.report,
-        stamps=Stamps(host.clock, host.random_bytes),
-        blobs=BlobStore(host.agent_dir / "blobs"),
+        report=machine.report,
+        stamps=IdFactory(machine.clock, machine.random_bytes),
+        blobs=BlobStore(machine.agent_dir / "blobs"),
         externalize_images=options.externalize_images,
     )
 
 
-def named_session_dir(host: Host, cwd: Path) -> Path | None:
-    """The folder of sessions that the environment names."""
-    named = host.environ.get("PI_CODING_AGENT_SESSION_DIR")
+def named_session_dir(machine: Machine, cwd: Path) -> Path | None:
+    """Return the session directory of the environment."""
+    named = machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 
 def listed_session_dir(settings: Settings, cwd: Path) -> Path | None:
-    """The folder of sessions that settings name."""
+    """Return the session directory of the settings."""
     listed = settings.values.session_dir
     return cwd / expand_home(listed) if listed else None
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 def directory_given(cwd: Path | str | None) -> Path:
-    """The working directory that a caller of the SDK means; ``None`` is the current one."""
+    """Return the working directory for an SDK argument; ``None`` is the current one."""
     return expand_home(cwd or ".").absolute()
 
 
-def host_given(agent_dir: Path | str | None) -> Host:
-    """The host with the agent directory that a caller means; ``None`` is the user's own."""
+def machine_given(agent_dir: Path | str | None) -> Machine:
+    """Return the machine for an SDK argument; ``None`` is the user's own agent directory."""
     place = None if agent_dir is None else expand_home(agent_dir).absolute()
-    return Host.of(dict(os.environ), agent_dir=place, report=log.warning)
+    return Machine.from_environ(dict(os.environ), agent_dir=place, report=log.warning)
 
 
 def _custom(
-    host: Host, cwd: Path, session_dir: Path | str | None, settings: Settings
+    machine: Machine, cwd: Path, session_dir: Path | str | None, settings: Settings
 ) -> Path | None:
     if session_dir is not None:
         return cwd / expand_home(session_dir)
-    return named_session_dir(host, cwd) or listed_session_dir(settings, cwd)
+    return named_session_dir(machine, cwd) or listed_session_dir(settings, cwd)

@@ -1,4 +1,4 @@
-"""What the tools of a workspace ask of the session that uses them."""
+"""``ToolSupport``: what tools need from their session; and the extended bash tool from settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.runtime.machine import Environment
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.settings.settings import Settings
-from pi.coding.shell.environment import automated
+from pi.coding.shell.environment import automation_environment
 from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule
 from pi.coding.shell.local import LocalShell
 from pi.coding.tools.images import ImageLimits
@@ -27,36 +27,33 @@ if TYPE_CHECKING:
     from pi.coding.shell.jobs import Job
 
 
-async def _tell_nobody(job: Job) -> None:
-    """No session, no model."""
+async def _discard_report(job: Job) -> None:
+    """Discard a report: without a session there is no model to receive it."""
 
 
-class ForSession(Record):
-    """Asked anew every time: model, tools and the session itself change under way."""
+class ToolSupport(Record):
+    """What tools need from their session. Callables, because model, tools and session change."""
 
     secrets: KnownSecrets | None = None
-    """What no command may see."""
+    """Secrets that commands must not see."""
     variables: Callable[[], Mapping[str, str]] = dict
-    """What the bash tool tells its commands."""
+    """Environment variables for commands of the bash tool."""
     new_artifact: Callable[[], Artifact | None] = lambda: None
-    """A place for a long output, or none when nothing is kept."""
+    """Creates an artifact for a long output; ``None`` if nothing is stored."""
     image_limits: Callable[[], ImageLimits] = ImageLimits
-    """What the model takes."""
+    """Image limits of the model."""
     file_layers: Callable[[], Sequence[FileLayer]] = tuple
-    """What stands around every write."""
+    """File layers around every write."""
     tools: Callable[[], Collection[str]] = tuple
-    """Names of the tools that are on."""
+    """Names of the active tools."""
     has_screen: bool = False
-    """Whether a person looks on, at a terminal of their own."""
-    job_ended: Callable[[Job], Awaitable[None]] = _tell_nobody
-    """Tells the model of a command that ran on."""
-
-
-# The bash tool with ``bash.extended``, as the settings want it.
+    """Whether the user watches in a terminal."""
+    job_ended: Callable[[Job], Awaitable[None]] = _discard_report
+    """Reports a finished background job to the model."""
 
 
 NO_TERMINAL = "PI_NO_PTY"
-"""Variable with which a person keeps commands from having a terminal: ``1``."""
+"""Variable that disables terminals for commands: ``1``."""
 
 
 class AutoBackground(Record):
@@ -64,16 +61,16 @@ class AutoBackground(Record):
 
     enabled: bool = False
     threshold_ms: Annotated[int, Meta(ge=0)] = 60_000
-    """How long a command may take before it becomes a job."""
+    """Milliseconds before a command becomes a job."""
 
 
 class BashValues(Record):
     """``bash`` of the settings."""
 
     enabled: bool = True
-    """Whether models may run commands at all; the person always may."""
+    """Whether models may run commands; the user always may."""
     extended: bool = False
-    """Whether the model may say more than a command and a timeout."""
+    """Whether the model may pass more than a command and a timeout."""
     strip_trailing_head_tail: bool = True
     auto_background: AutoBackground = AutoBackground()
 
@@ -83,7 +80,7 @@ class InterceptorValues(Record):
 
     enabled: bool = False
     rules: tuple[InterceptionRule, ...] | None = None
-    """In place of those that are built in."""
+    """Replaces the built-in rules."""
 
 
 class AsyncValues(Record):
@@ -98,29 +95,29 @@ def extended_bash(
     files: LocalFiles,
     environment: Environment,
     scope: TaskScope,
-    session: ForSession,
+    session: ToolSupport,
 ) -> Callable[[], AgentTool] | None:
-    """What makes the extended tool; ``None`` when the plain one is wanted, as it usually is."""
+    """Return a factory of the extended tool; ``None`` for the plain one, which is the default."""
     values = settings.section(("bash",), BashValues)
     if not values.extended:
         return None
-    # Here, not above: few people use it.
+    # Lazy: few users turn it on.
     from pi.base.processes.terminal import has_terminals
     from pi.coding.shell.jobs import ShellJobs
-    from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
+    from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
 
     def ended(job: Job) -> None:
         if job.state == "cancelled":
             return
-        with suppress(RuntimeError):  # the session was closed meanwhile: nobody is left to be told
-            scope.start(_told(session, job), name=f"report {job.id}")
+        with suppress(RuntimeError):  # the session was closed: there is no one to report to
+            scope.start(_report_end(session, job), name=f"report {job.id}")
 
-    around = Surroundings(
+    around = BashEnvironment(
         shell=shell,
         files=files,
         jobs=ShellJobs(shell, scope, on_end=ended),
         tools=session.tools,
-        variables=lambda: {**automated(environment.values), **session.variables()},
+        variables=lambda: {**automation_environment(environment.values), **session.variables()},
     )
     may_have_terminal = session.has_screen and environment.values.get(NO_TERMINAL) != "1"
     interceptor = settings.section(("bashInterceptor",), InterceptorValues)
@@ -136,5 +133,5 @@ def extended_bash(
     return partial(extended_bash_tool, around, options)
 
 
-async def _told(session: ForSession, job: Job) -> None:
+async def _report_end(session: ToolSupport, job: Job) -> None:
     await session.job_ended(job)

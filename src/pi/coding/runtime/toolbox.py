@@ -1,4 +1,4 @@
-"""The tools of a session: all that there are, and those that are on."""
+"""The tools of a session: all tools, and the active ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.agent.tools.tool import AgentTool
 from pi.coding.prompt import ToolNote
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 
 class Toolbox:
-    """Built-in tools of the workspace, and others that were added; later ones of a name win."""
+    """Built-in tools of the workspace, and added ones; later tools of the same name win."""
 
     def __init__(
         self,
         workspace: Workspace,
-        wishes: ToolWishes,
+        filter: ToolFilter,
         *,
-        lent: Callable[[], Mapping[str, ExtensionTool]] = dict,
-        dressed: Callable[[AgentTool], AgentTool] = lambda tool: tool,
+        contributed: Callable[[], Mapping[str, ExtensionTool]] = dict,
+        wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
     ) -> None:
         self._workspace = workspace
-        self._lent = lent
-        """Those of extensions, as they are now."""
-        self._dressed = dressed
-        """A tool inside what extensions have wrapped around it."""
-        self._wishes = wishes
+        self._contributed = contributed
+        """Current tools of extensions."""
+        self._wrap = wrap
+        """Returns a tool with the extensions' tool wraps applied."""
+        self._filter = filter
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
         self._made: dict[str, AgentTool] = {}
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
-        """Have one more tool; it is on unless the person chose others."""
+        """Add a tool. It is active unless the user selected others."""
         self._added[tool.name] = (tool, note or ToolNote(name=tool.name))
 
     def remove(self, name: str) -> None:
-        """Have it no longer; a built-in one of that name comes back."""
+        """Remove a tool; a built-in tool of that name becomes visible again."""
         self._added.pop(name, None)
 
-    def choose(self, names: Iterable[str]) -> None:
-        """Have exactly these on from the next request on; unknown names are left out."""
+    def select(self, names: Iterable[str]) -> None:
+        """Activate exactly these tools from the next request on; unknown names are ignored."""
         self._chosen = tuple(names)
 
     def move_to(self, workspace: Workspace) -> None:
@@ -54,44 +54,46 @@ class Toolbox:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every tool that could be on."""
-        wishes = self._wishes
-        if not wishes.any:
+        """Return the names of all tools."""
+        filter = self._filter
+        if not filter.any:
             return ()
-        built_in = self._workspace.tools if wishes.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added, *self._lent()))
-        if wishes.only is not None:
-            names = dict.fromkeys(name for name in wishes.only if name in names)
-        return tuple(name for name in names if name not in wishes.without)
+        built_in = self._workspace.tools if filter.built_in else {}
+        names = dict.fromkeys((*built_in, *self._added, *self._contributed()))
+        if filter.only is not None:
+            names = dict.fromkeys(name for name in filter.only if name in names)
+        return tuple(name for name in names if name not in filter.without)
 
     @property
     def active_names(self) -> tuple[str, ...]:
-        """Those that are on."""
+        """Return the names of the active tools."""
         known = self.names
         if self._chosen is not None:
             return tuple(name for name in self._chosen if name in known)
-        if self._wishes.only is not None:
+        if self._filter.only is not None:
             return known
-        lent = {name for name, tool in self._lent().items() if tool.exposure == "active"}
-        usual = {*self._workspace.values.default_tools, *self._added, *lent}
+        contributed = {
+            name for name, tool in self._contributed().items() if tool.exposure == "active"
+        }
+        usual = {*self._workspace.values.default_tools, *self._added, *contributed}
         return tuple(name for name in known if name in usual)
 
     def active(self) -> tuple[AgentTool, ...]:
-        """Those that are on, ready to run."""
-        return tuple(self._dressed(self._tool(name)) for name in self.active_names)
+        """Return the active tools, ready to run."""
+        return tuple(self._wrap(self._tool(name)) for name in self.active_names)
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Every tool that could be on, but for those that extensions hide."""
-        hidden = {name for name, tool in self._lent().items() if tool.exposure == "hidden"}
-        return tuple(self._dressed(self._tool(name)) for name in self.names if name not in hidden)
+        """Return all tools except those that extensions hide."""
+        hidden = {name for name, tool in self._contributed().items() if tool.exposure == "hidden"}
+        return tuple(self._wrap(self._tool(name)) for name in self.names if name not in hidden)
 
     def notes(self) -> tuple[ToolNote, ...]:
-        """What the prompt says of those that are on."""
+        """Return the prompt texts of the active tools."""
         return tuple(self._note(name) for name in self.active_names)
 
     def _tool(self, name: str) -> AgentTool:
-        if (lent := self._lent().get(name)) is not None:
-            return lent.tool
+        if (contributed := self._contributed().get(name)) is not None:
+            return contributed.tool
         if name in self._added:
             return self._added[name][0]
         if name not in self._made:
@@ -99,8 +101,8 @@ class Toolbox:
         return self._made[name]
 
     def _note(self, name: str) -> ToolNote:
-        if (lent := self._lent().get(name)) is not None:
-            return lent.note
+        if (contributed := self._contributed().get(name)) is not None:
+            return contributed.note
         if name in self._added:
             return self._added[name][1]
         built_in = self._workspace.tools[name]

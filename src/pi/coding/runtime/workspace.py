@@ -1,4 +1,4 @@
-"""Everything that depends on the working directory: opened for it, and closed with it."""
+"""Everything that depends on the working directory; opened and closed with it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
-from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
+from pi.coding.resources.discovery import ResourceLists, Resources, ResourceSearch, discover
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.machine import NAME as DOTENV
-from pi.coding.runtime.machine import Environment, Host, read_dotenv
+from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.tool_support import BashValues, ForSession, extended_bash
+from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
@@ -32,12 +32,12 @@ from pi.coding.shell.environment import (
 from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
 from pi.coding.shell.spill import SpillFolder
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
+from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
 from pi.coding.trust import CONTEXT_FILES, Trust, gated_in
 
-if TYPE_CHECKING:  # loaded when they are needed, which most sessions do not
+if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.packages.discovery import Package
-    from pi.coding.runtime.packages_here import PackagesHere
+    from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.tools.local_env import LocalEnv
 
 
@@ -46,7 +46,7 @@ NO_LOGIN = ("PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN")
 
 
 class ShellEnvironment(Record):
-    """``shell.env`` of the settings: what commands see beside the usual."""
+    """``shell.env`` of the settings: additional variables for commands."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -56,84 +56,84 @@ class ShellValues(Record):
     """``shell`` of the settings."""
 
     wrapper: str = ""
-    """Words before every command, such as a program that sandboxes it."""
+    """Prefix of every command, such as a sandbox program."""
     login: bool = False
-    """Whether the person's profile is read first."""
+    """Whether the user's shell profile is read first."""
 
 
 class Workspace(Record):
-    """One working directory as a session uses it."""
+    """One working directory, as a session uses it."""
 
     cwd: Path
     trust: Trust
     settings: Settings
     environment: Environment
-    """What pi sees here, the ``.env`` file of a trusted project included."""
+    """The variables of pi here, including the ``.env`` file of a trusted project."""
     packages: tuple[Package, ...] = ()
-    """Those that are installed; nothing of them has run."""
+    """Installed packages; none of their code has run."""
     resources: Resources
     files: LocalFiles
     shell: LocalShell
     commands: UserCommands
     jobs: TaskScope
-    """Commands that run on in the background."""
+    """Background jobs."""
     tools: Mapping[str, BuiltIn]
     rules: Callable[[], EnvironmentRules]
-    """What is kept from commands now."""
+    """Which variables commands do not see."""
 
     def program_environment(self) -> dict[str, str]:
-        """The variables for programs that the user sits in front of, such as the editor."""
+        """Return the variables for interactive programs, such as the editor."""
         return program_environment(self.environment.values, self.rules())
 
     @property
     def values(self) -> Values:
-        """The settings that everybody may want to know."""
+        """General settings."""
         return self.settings.values
 
     async def close(self) -> None:
-        """End whatever commands have left running."""
+        """Kill background jobs."""
         await self.jobs.close()
         await self.shell.close()
 
 
 async def open_workspace(
     cwd: Path,
-    host: Host,
+    machine: Machine,
     options: SessionOptions,
     trust: Trust,
     *,
-    session: ForSession,
+    session: ToolSupport,
     settings: Settings | None = None,
     overrides: Json | None = None,
 ) -> Workspace:
-    """Read what ``trust`` allows, which must have been decided just now.
+    """Read what ``trust`` allows; it must have been decided just before.
 
-    ``overrides`` are values that were set for this run in the workspace before.
+    ``overrides`` are settings that were set for this run in the previous workspace.
     """
     discovered = settings is None
-    settings = settings or own_settings(host, options, overrides)
-    environment = host.environment
+    settings = settings or own_settings(machine, options, overrides)
+    environment = machine.environment
     if trust.trusted:
-        environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
+        environment = environment.with_file(read_dotenv(cwd / DOTENV, machine.report))
     if trust.trusted and discovered:
-        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-    settings.tell_warnings(lambda text: host.report(f"Warning: {text}"))
+        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=machine.clock))
+    settings.on_warning(lambda text: machine.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))
-    if (here := _packages_here(cwd, host, settings, options)) is not None:
+    if (here := _packages_here(cwd, machine, settings, options)) is not None:
         await here.fetch()
-    packages, resources = discover_resources(cwd, host, options, trust, settings)
-    files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
+    packages, resources = discover_resources(cwd, machine, options, trust, settings)
+    files = LocalFiles(lambda: cwd, home=str(machine.home), layers=session.file_layers)
 
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, session.secrets)
 
-    shell = _shell(cwd, host, settings, environment, session, rules)
+    shell = _shell(cwd, machine, settings, environment, session, rules)
     jobs = TaskScope()
-    place = Workplace(
+    place = ToolWorkspace(
         files=files,
         shell=shell,
-        programs=_search_programs(host, environment),
-        home=host.home,
+        programs=_search_programs(machine, environment),
+        home=machine.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
         bash=extended_bash(settings, shell, files, environment, jobs, session),
@@ -154,34 +154,36 @@ async def open_workspace(
     )
 
 
-def local_env(cwd: Path, host: Host, settings: Settings) -> LocalEnv:
-    """The files and the shell of a directory, as the tools of a session use them."""
-    from pi.coding.tools.local_env import LocalEnv  # for programs; no session needs it
+def local_env(cwd: Path, machine: Machine, settings: Settings) -> LocalEnv:
+    """Return files and shell of a directory, as the tools of a session use them."""
+    from pi.coding.tools.local_env import LocalEnv  # lazy: only for embedding programs
 
-    secrets, environment = KnownSecrets.of(host), host.environment
+    secrets, environment = KnownSecrets.of(machine), machine.environment
 
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, secrets)
 
-    shell = _shell(cwd, host, settings, environment, ForSession(secrets=secrets), rules)
-    return LocalEnv(lambda: cwd, home=str(host.home), shell=shell)
+    shell = _shell(cwd, machine, settings, environment, ToolSupport(secrets=secrets), rules)
+    return LocalEnv(lambda: cwd, home=str(machine.home), shell=shell)
 
 
-def own_settings(host: Host, options: SessionOptions, overrides: Json | None = None) -> Settings:
-    """The settings without those of any project."""
-    own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+def own_settings(
+    machine: Machine, options: SessionOptions, overrides: Json | None = None
+) -> Settings:
+    """Return the settings without those of any project."""
+    own = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
     settings = Settings(own, overrides=options.settings if overrides is None else overrides)
     settings.load()
     return settings
 
 
-def _search_programs(host: Host, environment: Environment) -> SearchPrograms:
+def _search_programs(machine: Machine, environment: Environment) -> SearchPrograms:
     return SearchPrograms(
-        lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
+        lambda: service_environment(environment.of_process), agent_bin=machine.agent_dir / "bin"
     )
 
 
-def _tools(place: Workplace, settings: Settings) -> Mapping[str, BuiltIn]:
+def _tools(place: ToolWorkspace, settings: Settings) -> Mapping[str, BuiltIn]:
     tools = built_in_tools(place)
     if not settings.section(("bash",), BashValues).enabled:
         del tools["bash"]
@@ -190,21 +192,21 @@ def _tools(place: Workplace, settings: Settings) -> Mapping[str, BuiltIn]:
 
 def reread(
     workspace: Workspace,
-    host: Host,
+    machine: Machine,
     options: SessionOptions,
     *,
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
 ) -> Workspace:
-    """The same directory with settings, skills, templates and context files as they are now.
+    """Return the same directory with current settings, skills, templates and context files.
 
-    ``skills`` and ``prompts`` are further places to look at. What was decided about trust holds,
-    and commands that run in the background run on.
+    ``skills`` and ``prompts`` are additional search paths. The trust decision stays, and background
+    jobs keep running.
     """
     workspace.settings.load()
     packages, resources = discover_resources(
         workspace.cwd,
-        host,
+        machine,
         options,
         workspace.trust,
         workspace.settings,
@@ -216,7 +218,7 @@ def reread(
 
 def discover_resources(
     cwd: Path,
-    host: Host,
+    machine: Machine,
     options: SessionOptions,
     trust: Trust,
     settings: Settings,
@@ -224,50 +226,53 @@ def discover_resources(
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
 ) -> tuple[tuple[Package, ...], Resources]:
-    """Look everywhere and report what is wrong; ``skills`` and ``prompts`` come behind packages."""
-    here = _packages_here(cwd, host, settings, options)
+    """Discover packages and resources and report errors.
+
+    ``skills`` and ``prompts`` follow packages.
+    """
+    here = _packages_here(cwd, machine, settings, options)
     packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
-        _where(cwd, host, trust, settings),
+        _where(cwd, machine, trust, settings),
         extra=tuple(place for each in packages for place in each.places("skills")) + skills,
         extra_prompts=tuple(x for each in packages for x in each.places("prompts")) + prompts,
     )
     found = discover(options.resources, where)
     resources = replace(found, warnings=warnings + found.warnings)
     for warning in resources.warnings:
-        host.report(f"Warning: {warning}")
+        machine.report(f"Warning: {warning}")
     return packages, resources
 
 
 def _packages_here(
-    cwd: Path, host: Host, settings: Settings, options: SessionOptions
-) -> PackagesHere | None:
-    """The packages of a session; ``None`` if neither settings nor the command line may name one."""
+    cwd: Path, machine: Machine, settings: Settings, options: SessionOptions
+) -> SessionPackages | None:
+    """Return the packages of a session; ``None`` if neither settings nor command line name any."""
     named = any(settings.layer(scope, ("packages",)) for scope in ("project", "user"))
     if not named and not options.extensions.paths:
         return None
-    from pi.coding.runtime.packages_here import PackagesHere
+    from pi.coding.runtime.packages_here import SessionPackages
 
-    return PackagesHere(cwd, host, settings, options)
+    return SessionPackages(cwd, machine, settings, options)
 
 
-def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:
-    def lists(scope: str, base: Path) -> Lists:
+def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> ResourceSearch:
+    def lists(scope: str, base: Path) -> ResourceLists:
         found = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
         texts = {
             name: tuple(entry for entry in value if isinstance(entry, str))
             for name, value in found.items()
             if isinstance(value, list)
         }
-        return Lists(base=base, **texts)
+        return ResourceLists(base=base, **texts)
 
-    return Surroundings(
+    return ResourceSearch(
         cwd=cwd,
-        agent_dir=host.agent_dir,
-        home=host.home,
+        agent_dir=machine.agent_dir,
+        home=machine.home,
         trusted=trust.trusted,
         trusts=trust.trusts,
-        user=lists("user", host.agent_dir),
+        user=lists("user", machine.agent_dir),
         project=lists("project", cwd / ".pi"),
     )
 
@@ -275,7 +280,7 @@ def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundi
 def environment_rules(
     settings: Settings, environment: Environment, secrets: KnownSecrets | None
 ) -> EnvironmentRules:
-    """What is kept from commands, as the settings say it."""
+    """Return which variables commands do not see, from the settings."""
     extra = settings.section(("shell", "env"), ShellEnvironment)
     return EnvironmentRules(
         credentials=secrets.names() if secrets else frozenset(),
@@ -286,18 +291,18 @@ def environment_rules(
     )
 
 
-def environment_of_programs(host: Host, settings: Settings) -> dict[str, str]:
-    """The variables for a program that the user sits in front of, such as the editor."""
-    rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
-    return program_environment(host.environ, rules)
+def environment_of_programs(machine: Machine, settings: Settings) -> dict[str, str]:
+    """Return the variables for interactive programs, such as the editor."""
+    rules = environment_rules(settings, machine.environment, KnownSecrets.of(machine))
+    return program_environment(machine.environ, rules)
 
 
 def _shell(
     cwd: Path,
-    host: Host,
+    machine: Machine,
     settings: Settings,
     environment: Environment,
-    session: ForSession,
+    session: ToolSupport,
     rules: Callable[[], EnvironmentRules],
 ) -> LocalShell:
     def variables() -> Mapping[str, str]:
@@ -318,26 +323,28 @@ def _shell(
         )
 
     spills = SpillFolder(
-        host.temp_dir,
-        random_bytes=host.random_bytes,
-        clock=host.clock,
+        machine.temp_dir,
+        random_bytes=machine.random_bytes,
+        clock=machine.clock,
         new_artifact=session.new_artifact,
     )
     return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
 
 
 def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
-    """The value of the first variable that is set."""
+    """Return the value of the first variable that is set."""
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
-def skipped_files(cwd: Path, host: Host, options: SessionOptions, trust: Trust) -> tuple[Path, ...]:
-    """The files of a project that are not read because it is not trusted."""
-    gated = gated_in(cwd, home=host.home)
+def skipped_files(
+    cwd: Path, machine: Machine, options: SessionOptions, trust: Trust
+) -> tuple[Path, ...]:
+    """Return the files of a project that are not read because it is not trusted."""
+    gated = gated_in(cwd, home=machine.home)
     context = [path for path in gated if path.name in CONTEXT_FILES]
     others = [path for path in gated if path not in context and not trust.trusted]
     if not options.resources.context_files:
         return tuple(others)
-    # Each counts by its own directory, and the user's own is read in any case.
+    # Checked by the directory of each file; the user's own files are always read.
     closed = (path for path in context if not trust.trusts(path.parent))
-    return (*(path for path in closed if path.parent != host.agent_dir), *others)
+    return (*(path for path in closed if path.parent != machine.agent_dir), *others)

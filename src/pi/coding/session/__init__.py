@@ -1,4 +1,5 @@
-"""Sessions: an append-only log of entries that form a tree, and its mirror in a file.
+"""Sessions: an append-only log of entries that form a tree, and its file.
 
-What the model sees is computed from the log and its leaf. Must not know runs, modes or screens.
+The messages for the model are computed from the log and its leaf. Must not import runs, modes or
+screens.
 """

@@ -1,4 +1,4 @@
-"""Which sessions there are: of one working directory, and of all."""
+"""The list of sessions, of one working directory or all, and its index."""
 
 from __future__ import annotations
 
@@ -25,71 +25,70 @@ from pi.coding.session.reading import lines_of, read_object
 log = logging.getLogger(__name__)
 
 
-# What a list of sessions shows of one, read from its file without decoding the conversation.
-#
-# Nearly every line is known by how it begins; only the header, the first thing the person said,
-# names and lines of an unusual form are decoded.
+# Summaries are read without decoding the conversation. Nearly every line is recognised by its
+# prefix; only the header, the first user message, names and unusual lines are decoded.
 
 
 FIRST_MESSAGE = 400
-"""Characters that are kept of the first message."""
+"""Characters kept of the first message."""
 
 _READ_AHEAD = 1 << 16
-_LONGEST_HEADER = 1 << 16
-_MOST_BEFORE_HEADER = 64
-"""Pieces of that length in which a header is looked for behind damage."""
+_MAX_HEADER = 1 << 16
+_MAX_CHUNKS_BEFORE_HEADER = 64
+"""Chunks of that length in which a header is searched after damage."""
 
-# How pi and we begin a line. A torn line may begin so too and is counted: nothing else is lost.
+# Line prefixes that pi and the original write. A torn line may match and is counted; that is the
+# only inaccuracy.
 _MESSAGE = re.compile(
     rb'\{"type":"message","id":"[^"\\]*","parentId":(?:null|"[^"\\]*"),"timestamp":"([^"\\]*)",'
     rb'"message":\{"role":"(\w+)"'
 )
-_TELLS_NOTHING = re.compile(rb'\{"type":"(?!message"|session_info")[^"\\]*"')
+_IRRELEVANT = re.compile(rb'\{"type":"(?!message"|session_info")[^"\\]*"')
 
 
-class SessionFacts(Record, array_like=True, gc=False):
-    """What is known of a session without opening it. Times are milliseconds since 1970."""
+class SessionSummary(Record, array_like=True, gc=False):
+    """Summary of a session file. Times are milliseconds since 1970."""
 
     id: str
     cwd: str
-    """Empty if the file does not say."""
+    """Empty if unknown."""
     created_ms: int
     parent: str | None
     """The file that it was forked from."""
     name: str | None
     first_message: str
-    """How the first thing that the person said begins, on one line; empty for mere pictures."""
+    """Beginning of the first user message, on one line; empty for images only."""
     message_count: int
-    """Everything that was said, on all branches; system prompts are not."""
+    """Messages on all branches, without system messages."""
     last_message_ms: int
 
     @property
     def active_ms(self) -> int:
-        """When it was last used: something was said, or it was made. Renaming is no use."""
+        """Time of the last message, or of creation. Renaming does not count."""
         return max(self.created_ms, self.last_message_ms)
 
 
 def read_header(path: Path) -> Json | None:
-    """The header of a session file; ``None`` if it is none. ``OSError`` if it cannot be read."""
+    """Return the header of a session file; ``None`` if it is not one. Raises ``OSError``."""
     with open_regular(path) as file:
         return _read_header(file)
 
 
-def read_facts(path: Path) -> SessionFacts | None:
-    """What a file says of its session; ``None`` if it is none. ``OSError`` if it cannot be read."""
+def read_summary(path: Path) -> SessionSummary | None:
+    """Return the summary of a file; ``None`` if it is not a session. Raises ``OSError``."""
     with open_regular(path, buffering=_READ_AHEAD) as file:
         header = _read_header(file)
         if header is None:
             return None
-        return gather_facts(header, (line for line in lines_of(file) if line is not None))
+        return summary_of_lines(header, (line for line in lines_of(file) if line is not None))
 
 
-def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
-    """The facts of a session with this header and these further lines."""
+def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
+    """Return the summary of a session with this header and these further lines."""
     name: str | None = None
     first: str | None = None
     count, last = 0, ""
-    for role, timestamp, line in _telling(lines):
+    for role, timestamp, line in _relevant_lines(lines):
         match role:
             case "session_info":
                 said = (read_object(line) or {}).get("name")
@@ -100,7 +99,7 @@ def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
                 count, last = count + 1, timestamp
                 if first is None and role == "user":
                     first = _words(read_object(line) or {})
-    return SessionFacts(
+    return SessionSummary(
         id=header["id"],
         cwd=_text(header, "cwd"),
         created_ms=milliseconds(_text(header, "timestamp")),
@@ -113,8 +112,8 @@ def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
 
 
 def _read_header(file: BinaryIO) -> Json | None:
-    """The first line that holds an object, if it is a header."""
-    pieces = (file.readline(_LONGEST_HEADER) for _ in range(_MOST_BEFORE_HEADER))
+    """Return the first line that holds an object, if it is a header."""
+    pieces = (file.readline(_MAX_HEADER) for _ in range(_MAX_CHUNKS_BEFORE_HEADER))
     for line in takewhile(bool, pieces):
         if (data := read_object(line)) is not None:
             is_header = data.get("type") == "session" and isinstance(data.get("id"), str)
@@ -122,12 +121,12 @@ def _read_header(file: BinaryIO) -> Json | None:
     return None
 
 
-def _telling(lines: Iterable[bytes]) -> Iterator[tuple[str, str, bytes]]:
-    """The lines that say something to a list: the role of a message, or its type; its time."""
+def _relevant_lines(lines: Iterable[bytes]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the relevant lines: role or type, time, and the line."""
     for line in lines:
         if known := _MESSAGE.match(line):
             yield known[2].decode(), known[1].decode(errors="replace"), line
-        elif not _TELLS_NOTHING.match(line) and (data := read_object(line)) is not None:
+        elif not _IRRELEVANT.match(line) and (data := read_object(line)) is not None:
             match data:
                 case {"type": "message", "message": {"role": str(role)}}:
                     yield role, _text(data, "timestamp"), line
@@ -155,67 +154,67 @@ def _text(data: Json, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The index of sessions: what was found in their files, so that none is read twice.
-#
-# One file in the agent's directory. It is a cache: a row counts as long as its file has the same
-# size and time; an index that is damaged, of another version or gone is made anew without a word.
+# The index caches summaries in one file of the agent's directory. A row is valid while its file has
+# the same size and time; an index that is damaged, outdated or missing is rebuilt silently.
 
 
 FILE_NAME = "session-index.json"
 
-LARGEST = 64 * 1024 * 1024
+MAX_INDEX_BYTES = 64 * 1024 * 1024
 """Bytes; a row has a few hundred."""
 
 _VERSION = 1
 
 
-class Row(Record, array_like=True, gc=False):
-    """A file as it was when it was read."""
+class IndexRow(Record, array_like=True, gc=False):
+    """A file at the time it was read."""
 
     size: int
     modified_ns: int
-    facts: SessionFacts | None
-    """``None``: it is not a session."""
+    facts: SessionSummary | None
+    """``None``: not a session."""
 
 
 class _Stored(Record):
     version: int
-    rows: dict[str, Row]
+    rows: dict[str, IndexRow]
     """By the real path of the file."""
 
 
 _STORED = msgspec.json.Decoder(_Stored)
 
 
-def load_index(agent_dir: Path) -> dict[str, Row]:
-    """The rows by the real path of their files; none, if there is no index that can be used."""
+def load_index(agent_dir: Path) -> dict[str, IndexRow]:
+    """Return the rows by the real path of their files; empty if there is no usable index."""
     try:
-        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, most=LARGEST) or b"")
+        stored = _STORED.decode(
+            read_if_exists(agent_dir / FILE_NAME, max_bytes=MAX_INDEX_BYTES) or b""
+        )
     except (*UNREADABLE, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}
 
 
-def save_index(agent_dir: Path, rows: Mapping[str, Row]) -> None:
-    """Keep the rows for next time; where that is impossible, they will be read again."""
+def save_index(agent_dir: Path, rows: Mapping[str, IndexRow]) -> None:
+    """Store the rows; a failure is only logged."""
     try:
         stored = msgspec.json.encode(_Stored(version=_VERSION, rows=dict(rows)))
         replace_file(agent_dir / FILE_NAME, stored)
-    except (UnicodeEncodeError, PiError) as problem:
-        log.debug("the session index was not saved: %s", problem)
+    except (UnicodeEncodeError, PiError) as error:
+        log.debug("session index not saved: %s", error)
 
 
 READERS = 8
-"""Files that are read at the same time: enough for a slow disk, few enough for a file limit."""
+"""Files read concurrently: enough for a slow disk, below usual file limits."""
 
 
 class ListedSession(Record, gc=False):
-    """One session, with what a list shows of it."""
+    """One session with its summary."""
 
     path: Path
     size: int
     """Bytes."""
-    facts: SessionFacts
+    facts: SessionSummary
 
 
 class _Found(Record, gc=False):
@@ -229,47 +228,47 @@ class _Found(Record, gc=False):
 
 
 class SessionCatalog:
-    """Lists sessions, the one that was used last first. Blocks: ask it from a thread.
+    """Lists sessions, the last used first. Blocking: call it from a thread.
 
-    With a ``custom`` directory the sessions of all working directories lie in that one.
+    A ``custom`` directory contains the sessions of all working directories.
     """
 
     def __init__(self, agent_dir: Path, *, custom: Path | None = None) -> None:
         self._agent_dir = agent_dir
         self.custom = custom
 
-    def of_project(self, cwd: str) -> list[ListedSession]:
-        """The sessions of a working directory.
+    def in_directory(self, cwd: str) -> list[ListedSession]:
+        """Return the sessions of a working directory.
 
-        Its folder may hold those of others, too: ``/a/b`` and ``/a-b`` share one.
+        A folder may contain those of others: ``/a/b`` and ``/a-b`` share one.
         """
         listed = self._listed([session_directory(self._agent_dir, cwd, custom=self.custom)])
         recorded = {session.facts.cwd for session in listed}
         here = {place for place in recorded if not place or is_same_directory(place, cwd)}
         return [session for session in listed if session.facts.cwd in here]
 
-    def everywhere(self) -> list[ListedSession]:
-        """The sessions of all working directories."""
+    def in_all_directories(self) -> list[ListedSession]:
+        """Return the sessions of all working directories."""
         if self.custom is not None:
             return self._listed([self.custom])
         return self._listed(_folders(self._agent_dir / SESSIONS))
 
     def _listed(self, folders: Iterable[Path]) -> list[ListedSession]:
-        wanted = {os.path.realpath(folder): folder for folder in folders}
-        found = [file for real, folder in wanted.items() for file in _files(folder, real)]
-        rows = self._rows(found, set(wanted))
+        by_real_path = {os.path.realpath(folder): folder for folder in folders}
+        found = [file for real, folder in by_real_path.items() for file in _files(folder, real)]
+        rows = self._rows(found, set(by_real_path))
         sessions = {
-            # Links first, so that the file itself takes their place.
+            # Links first, so that the file itself replaces them.
             file.real: ListedSession(path=file.path, size=file.size, facts=facts)
             for file in sorted(found, key=lambda file: not file.is_link)
             if (row := rows.get(file.real)) and (facts := row.facts)
         }
         return sorted(sessions.values(), key=lambda session: -session.facts.active_ms)
 
-    def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, Row]:
-        """A row for every file that can be read: from the index, or read now and kept there."""
+    def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
+        """Return a row for every readable file: from the index, or read now and added to it."""
         index = load_index(self._agent_dir)
-        rows: dict[str, Row] = {}
+        rows: dict[str, IndexRow] = {}
         unread: dict[str, _Found] = {}
         for file in found:
             row = index.get(file.real)
@@ -288,33 +287,33 @@ class SessionCatalog:
 
 
 def is_same_directory(one: str, other: str) -> bool:
-    """Whether two paths lead to the same directory; it need not exist any more."""
+    """Whether two paths are the same directory, which may no longer exist."""
     return one == other or os.path.realpath(one) == os.path.realpath(other)
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders of all projects; links first, so that the folder itself takes their place."""
+    """Return the folders of all projects; links first, so that the folder itself replaces them."""
     try:
         with os.scandir(root) as entries:
             folders = [entry for entry in entries if entry.is_dir()]
-    except OSError:  # no session was ever kept
+    except OSError:  # no session was ever stored
         return []
     return [Path(each.path) for each in sorted(folders, key=lambda each: not each.is_symlink())]
 
 
 def _files(folder: Path, real_folder: str) -> Iterator[_Found]:
-    """The session files of a folder, as far as their names tell."""
+    """Yield the session files of a folder, judged by name."""
     try:
         with os.scandir(folder) as entries:
             named = [entry for entry in entries if entry.name.endswith(SUFFIX)]
-    except OSError:  # the folder is made with the first session
+    except OSError:  # the first session creates the folder
         return
     for entry in named:
         try:
             status = entry.stat()
-        except OSError:  # removed meanwhile, or a link to nothing
+        except OSError:  # removed meanwhile, or a broken link
             continue
-        if stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+        if stat.S_ISREG(status.st_mode):  # opening a pipe would block for ever
             is_link = entry.is_symlink()
             yield _Found(
                 path=Path(entry.path),
@@ -327,7 +326,7 @@ def _files(folder: Path, real_folder: str) -> Iterator[_Found]:
             )
 
 
-def _read_all(files: list[_Found]) -> dict[str, Row]:
+def _read_all(files: list[_Found]) -> dict[str, IndexRow]:
     if not files:
         return {}
     with ThreadPoolExecutor(min(READERS, len(files))) as readers:
@@ -335,9 +334,9 @@ def _read_all(files: list[_Found]) -> dict[str, Row]:
     return {file.real: row for file, row in zip(files, rows, strict=True) if row is not None}
 
 
-def _read(file: _Found) -> Row | None:
+def _read(file: _Found) -> IndexRow | None:
     try:
-        facts = read_facts(file.path)
-    except OSError:  # not ours to read now; that may change
+        facts = read_summary(file.path)
+    except OSError:  # not readable now; that may change
         return None
-    return Row(size=file.size, modified_ns=file.modified_ns, facts=facts)
+    return IndexRow(size=file.size, modified_ns=file.modified_ns, facts=facts)

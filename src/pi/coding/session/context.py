@@ -1,7 +1,7 @@
-"""What the model and what a screen is shown of a session: pure projections of log and leaf.
+"""Projections of log and leaf: what the model sees, what a screen shows, conversion for models.
 
-Compactions and context edits change what the model is shown. A screen shows the branch as it was
-written, with a divider where a compaction happened.
+Compactions and context edits change what the model sees. A screen shows the branch as written, with
+a divider at each compaction.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from pi.coding.session.log import SessionLog
 from pi.coding.session.naming import milliseconds
 
 REPLACING = frozenset({"compaction", "context_edit"})
-"""Entries that change what earlier ones are shown as. All others at most add a message."""
+"""Entries that change earlier ones. All others add at most one message."""
 
 Edits = Mapping[str, Json | None]
-"""What replaces an entry's content, by the entry's id; ``None`` leaves it out."""
+"""Replacement content by entry id; ``None`` hides the entry."""
 
 _CONTENT: Mapping[type[Record], Any] = {
     UserMessage: str | tuple[Text | Image, ...],
@@ -61,18 +61,18 @@ _CONTENT: Mapping[type[Record], Any] = {
     AssistantMessage: tuple[Text | Thinking | ToolCall, ...],
     ToolResultMessage: tuple[Text | Image, ...],
 }
-"""What can be edited, and what its content is made of."""
+"""Editable message types and the types of their content."""
 
 
 class ModelChoice(Record):
-    """Which model answers."""
+    """Provider and model."""
 
     provider: str
     model_id: str
 
 
 class SessionContext(Record):
-    """What a session goes on with."""
+    """The state a session continues with."""
 
     messages: tuple[SessionMessage, ...]
     model: ModelChoice | None
@@ -80,7 +80,7 @@ class SessionContext(Record):
 
 
 def build_session_context(log: SessionLog) -> SessionContext:
-    """What the model is shown at the leaf, and the model and thinking level chosen there."""
+    """Return the messages, model and thinking level at the leaf."""
     level = chosen_thinking_level(log)
     return SessionContext(
         messages=tuple(shown_messages(log)),
@@ -90,13 +90,13 @@ def build_session_context(log: SessionLog) -> SessionContext:
 
 
 def shown_messages(log: SessionLog) -> list[SessionMessage]:
-    """The latest compaction of the path, what it kept and what came after it, as edited."""
+    """Return the latest compaction of the path, what it kept and all later messages, with edits."""
     with _no_garbage():
         return _shown(log, log.tree.path(log.leaf))
 
 
 def message_of(entry: Entry) -> SessionMessage | None:
-    """What an entry adds to the conversation, if it does."""
+    """Return the message of an entry, if it has one."""
     match entry:
         case MessageEntry():
             return entry.message
@@ -119,7 +119,7 @@ def message_of(entry: Entry) -> SessionMessage | None:
 
 
 def chosen_model(log: SessionLog) -> ModelChoice | None:
-    """The model that was chosen last on the path, or answered last."""
+    """Return the model that was last chosen or used on the path."""
     for entry in _latest(log, "model_change", "message"):
         match entry:
             case ModelChange(provider=provider, model_id=model):
@@ -130,10 +130,9 @@ def chosen_model(log: SessionLog) -> ModelChoice | None:
 
 
 def chosen_thinking_level(log: SessionLog) -> str | None:
-    """The thinking level that was chosen last on the path; ``None`` if none was.
+    """Return the last thinking level on the path; ``None`` if there is none.
 
-    Files of other programs, and of old versions, name none: whoever resumes them uses the level
-    of the settings.
+    Files of other programs and old versions have none: the level of the settings is used then.
     """
     for entry in _latest(log, "thinking_level_change"):
         if isinstance(entry, ThinkingLevelChange):
@@ -150,20 +149,20 @@ def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
             shown.append(compaction.system_message)
         shown.append(_summary(compaction))
         kept = _messages(log, path[first_kept(log, path) : at], edits)
-        # The compaction's own system message says what these add up to.
+        # The compaction's own system message combines these.
         shown += [message for message in kept if not isinstance(message, SystemMessage)]
     shown += _messages(log, path[at + 1 :], edits)
     return shown
 
 
 def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
-    """The entries of these types from the leaf up; no others are decoded."""
+    """Yield entries of these types from the leaf up; no others are decoded."""
     outlines = log.tree.outlines
     return (log.at(place) for place in log.tree.upwards(log.leaf) if outlines[place].type in types)
 
 
 def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
-    """Where on the path it is, and it; -1 if there is none."""
+    """Return its position on the path and the compaction; -1 if there is none."""
     outlines = log.tree.outlines
     for at in range(len(path) - 1, -1, -1):
         if outlines[path[at]].type == "compaction":
@@ -183,15 +182,15 @@ def _summary(compaction: Compaction) -> CompactionSummaryMessage:
 
 
 def first_kept(log: SessionLog, path: Sequence[int]) -> int:
-    """Where on the path the part begins that no summary stands for.
+    """Return the position on the path after the summarised part.
 
-    A compaction that names an entry which is not there keeps nothing before it.
+    A compaction that names a missing entry keeps nothing before it.
     """
     at, compaction = latest_compaction(log, path)
     if compaction is None:
         return 0
-    outlines, wanted = log.tree.outlines, compaction.first_kept_id
-    return next((n for n in range(at) if outlines[path[n]].id == wanted), at)
+    outlines, first_id = log.tree.outlines, compaction.first_kept_id
+    return next((n for n in range(at) if outlines[path[n]].id == first_id), at)
 
 
 def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
@@ -201,7 +200,7 @@ def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[Se
 
 
 def message_as_edited(entry: Entry, edits: Edits) -> SessionMessage | None:
-    """What an entry adds to the conversation after these edits, if it still does."""
+    """Return the message of an entry after these edits, if any."""
     message = message_of(entry)
     if message is None or entry.id not in edits:
         return message
@@ -209,7 +208,7 @@ def message_as_edited(entry: Entry, edits: Edits) -> SessionMessage | None:
 
 
 def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
-    """The last edit of every entry that has one."""
+    """Return the last edit of every edited entry."""
     edits: dict[str, Json | None] = {}
     outlines = log.tree.outlines
     for place in path:
@@ -221,7 +220,7 @@ def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
 
 
 def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage | None:
-    """The message with another content. Only what is said can be edited; the rest stays."""
+    """Return the message with other content. All other fields stay."""
     kind = _CONTENT.get(type(message))
     if kind is None:
         return message
@@ -233,25 +232,25 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
     try:
         return replace(message, content=msgspec.convert(content, kind))
     except msgspec.ValidationError:
-        return message  # an edit of a newer version: better too much than nothing
+        return message  # an edit of a newer version: showing too much is better than nothing
 
 
 # The screen -----------------------------------------------------------------------------------
 
 Displayed: TypeAlias = SessionMessage | Custom
-"""What a screen shows: a message, or an entry of an extension that has a view for it."""
+"""A message, or an extension entry with a view."""
 
 _DISPLAYED = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 
 class DisplayTranscript(Record):
-    """The end of a branch as a screen shows it, in chronological order."""
+    """The end of a branch as shown on a screen, in chronological order."""
 
     items: tuple[Displayed, ...] = ()
     earlier: int = 0
-    """How many messages come before them."""
+    """Number of messages before these."""
     end: int | None = None
-    """The place of the log at which those end; ``None`` if there are none."""
+    """Position in the log before the first of these; ``None`` if there are none before."""
 
 
 def display_transcript(
@@ -261,11 +260,11 @@ def display_transcript(
     *,
     end: int | None = None,
 ) -> DisplayTranscript:
-    """The newest ``most`` messages of the branch, whatever the model is still shown of them.
+    """Return the newest ``most`` messages of the branch, whatever the model still sees of them.
 
-    ``end`` is the ``end`` of a transcript that was read before: those before it are given.
-    ``shows`` says which entries of extensions are displayed. Only what is displayed is decoded:
-    a long session must open at once. The first item is never a tool result without its call.
+    ``end`` is the ``end`` of an earlier result: the messages before it are returned. ``shows``
+    selects extension entries. Only displayed entries are decoded, so that a long session opens
+    quickly. The first item is never a tool result without its call.
     """
     items: list[Displayed] = []
     above: int | None = None
@@ -308,7 +307,7 @@ class _Role(Record):
 
 
 class _Glance(Record):
-    """As much of a message as it takes to know whether it is displayed."""
+    """The part of a message that decides whether it is displayed."""
 
     message: _Role
 
@@ -317,7 +316,7 @@ _GLANCE = msgspec.json.Decoder(_Glance)
 
 
 def _counts(log: SessionLog, place: int) -> bool:
-    """Whether the entry is displayed; of a message next to nothing is decoded."""
+    """Whether the entry is displayed; decodes as little as possible."""
     if log.tree.outlines[place].type != "message":
         return _displayed(log, place, None) is not None
     try:
@@ -331,9 +330,9 @@ def _counts(log: SessionLog, place: int) -> bool:
 
 @contextmanager
 def _no_garbage() -> Iterator[None]:
-    """Do not look for garbage meanwhile: of the many records that are made, none is.
+    """Disable garbage collection meanwhile: none of the many new records is garbage.
 
-    Looking through all of them again and again would make long sessions cost more than their share.
+    Repeated collections made the cost of opening grow faster than the session.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -344,30 +343,27 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-# Messages of a session → messages that models understand, one by one.
-
-
 COMPACTION_SUMMARY_PREFIX = (
     "The conversation up to this point has become too long to show. This is a summary of it:"
 )
-"""Told to the model before the summary of a compaction; never stored."""
+"""Sent before the summary of a compaction; never stored."""
 BRANCH_SUMMARY_PREFIX = (
     "The conversation took another course for a while and then came back to this point. "
     "This is a summary of what happened there:"
 )
-"""Told to the model before the summary of a branch; never stored."""
+"""Sent before the summary of a branch; never stored."""
 
 
 UNREADABLE_IMAGE = Text(text="(image omitted: its data cannot be read)")
-"""Told to the model in the place of what providers would refuse, on every turn."""
+"""Sent instead of image data that providers would reject on every turn."""
 
 _BASE64 = r"[A-Za-z0-9+/=\s]+"
 _LOOKED_AT = 64
-"""Characters of a picture: a reference to a lost blob, or no picture at all, shows at once."""
+"""Characters checked of an image: enough to detect an unresolved blob reference or garbage."""
 
 
 def convert_to_llm(messages: Iterable[SessionMessage]) -> list[Message]:
-    """What models are asked with. What it makes of two parts is what it makes of the whole."""
+    """Convert messages for models. Converting two parts equals converting the whole."""
     converted = (_converted(message) for message in messages)
     return [message for message in converted if message is not None]
 
@@ -415,7 +411,7 @@ def _content(message: OwnMessage) -> str | tuple[Text | Image, ...]:
 
 
 def bash_text(run: BashExecution) -> str:
-    """A command of the person's and what came of it, in words."""
+    """Return a user command and its output as text."""
     output = f"```\n{run.output}\n```" if run.output else "(no output)"
     text = f"Ran `{run.command}`\n{output}"
     if run.exit_code is not UNSET and run.exit_code != 0:

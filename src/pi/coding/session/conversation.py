@@ -1,4 +1,4 @@
-"""A session as the agent sees it: the log to append to, and what the model is shown of it."""
+"""The session log as the agent's ``Conversation``."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ from pi.coding.session.entries import (
 from pi.coding.session.log import SessionLog
 
 PUBLIC = (ContextEdit, Custom, CustomMessageEntry, MessageEntry)
-"""Drafts that are told as ``entry_appended``; the others have events of their own or none."""
+"""Drafts that are emitted as ``entry_appended``; others have their own events or none."""
 
 
 class SessionConversation:
     """Implements ``pi.agent.conversation.Conversation`` on a log.
 
-    What is shown grows with the log and is computed anew only after a compaction, a context edit
-    or a move of the leaf, so that the cost of a turn does not grow with the conversation. It does
-    not matter who adds to the log or moves its leaf.
+    The messages grow with the log and are recomputed only after a compaction, a context edit or a
+    move of the leaf, so that the cost of a turn does not grow with the conversation. Other code may
+    append to the log or move its leaf at any time.
     """
 
     def __init__(self, log: SessionLog) -> None:
         self.log = log
         self._shown: list[SessionMessage] = []
         self._said: dict[int | None, SessionMessage] = {}
-        """By place, what was appended since and is the same when it is read back from the log."""
+        """By position: appended messages that are identical when read back from the log."""
         self.sizes: dict[int, tuple[int, int]] = {}
-        """By place: tokens that the provider counted with an entry, and the estimate for it alone.
+        """By position: tokens that the provider counted at an entry, and the estimate for it alone.
 
-        A cache of whoever measures; entries never change.
+        Cache for the measuring code; entries never change.
         """
         self._leaf: int | None = None
         self._seen = 0
 
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown: the same sequence, only longer, unless earlier parts change."""
+        """Return the messages for the model: the same growing sequence, unless earlier parts
+        change.
+        """
         new = self._new_places()
         outlines = self.log.tree.outlines
         if new is None or any(outlines[place].type in REPLACING for place in new):
@@ -57,19 +59,21 @@ class SessionConversation:
         return self._shown
 
     def append(self, message: SessionMessage) -> None:
-        """Keep a message; when this returns it is kept."""
+        """Store a message; it is stored when this returns."""
         self.log.append(entry_for(message))
         if isinstance(message, SystemMessage | UserMessage):
-            # The first request would otherwise wait until messages of all kinds can be read.
+            # Keeps the decoders of all message types off the path of the first request.
             self._said[self.log.leaf] = message
 
     def add(self, draft: Draft) -> Json | None:
-        """Keep an entry or a message; its public form, if it is told to the public."""
+        """Store an entry or a message; returns its public form, if it is public."""
         entry = self.log.append(entry_for(draft))
         return self.log.json(self.log.tree.place(entry.id)) if isinstance(entry, PUBLIC) else None
 
     def _new_places(self) -> list[int] | None:
-        """What was appended since the last look, in order; ``None`` if the leaf went elsewhere."""
+        """Return the positions appended since the last call; ``None`` if the leaf moved to another
+        branch.
+        """
         new = []
         place = self.log.leaf
         while place is not None and place >= self._seen:
@@ -80,7 +84,7 @@ class SessionConversation:
 
 
 def entry_for(draft: SessionMessage | KnownEntry) -> KnownEntry:
-    """The entry that keeps a message; an entry is given as it is."""
+    """Return the entry for a message; an entry is returned unchanged."""
     if isinstance(draft, CustomMessage):
         return CustomMessageEntry(
             custom_type=draft.custom_type,

@@ -1,7 +1,7 @@
-"""The lines of a session file: one record per kind of entry.
+"""Records of the session file: messages of a coding session, and one record per kind of entry.
 
-An entry without an ``id`` is a draft: the log gives it id, parent and time when it is appended.
-The JSON form, with the order of its keys, is the one of session files.
+An entry without an ``id`` is a draft: the log assigns id, parent and time when it is appended. The
+JSON form, with the order of its keys, is the one of session files and of RPC.
 """
 
 from __future__ import annotations
@@ -22,18 +22,14 @@ from pi.ai.messages import (
 )
 from pi.base.records import Record
 
-# Messages that only a coding session knows, and every message as a session file holds it.
-#
-# The JSON form of each record is the one of session files and of the RPC protocol.
-
 
 class BashExecution(Record, tag_field="role", tag="bashExecution"):
-    """A command that the person ran beside the conversation."""
+    """A command that the user ran outside the conversation."""
 
     command: str
     output: str
     exit_code: int | UnsetType = UNSET
-    """Absent when the command did not end by itself."""
+    """Absent if the command did not exit by itself."""
     cancelled: bool = False
     truncated: bool = False
     full_output_path: str | UnsetType = UNSET
@@ -42,18 +38,18 @@ class BashExecution(Record, tag_field="role", tag="bashExecution"):
 
 
 class CustomMessage(Record, tag_field="role", tag="custom"):
-    """What an extension says to the model."""
+    """A message of an extension to the model."""
 
     custom_type: str
     content: str | tuple[Text | Image, ...]
     display: bool = True
-    """Whether the person sees it."""
+    """Whether the user sees it."""
     details: Any | UnsetType = UNSET
     timestamp: int = 0
 
 
 class BranchSummaryMessage(Record, tag_field="role", tag="branchSummary"):
-    """Notes on a branch that was left."""
+    """Summary of a branch that was left."""
 
     summary: str
     from_id: str
@@ -61,12 +57,12 @@ class BranchSummaryMessage(Record, tag_field="role", tag="branchSummary"):
 
 
 class CompactionSummaryMessage(Record, tag_field="role", tag="compactionSummary"):
-    """What stands for the part of the conversation that is no longer shown."""
+    """Summary that replaces the part of the conversation before a compaction."""
 
     summary: str
     tokens_before: int
     content: tuple[Text | Image, ...] | UnsetType = UNSET
-    """What the model is shown in place of the summary, if a strategy made more than words."""
+    """Shown to the model instead of the summary, if a strategy made more than text."""
     timestamp: int = 0
 
 
@@ -77,15 +73,15 @@ OwnMessage: TypeAlias = (
 SessionMessage: TypeAlias = (
     SystemMessage | UserMessage | AssistantMessage | ToolResultMessage | OwnMessage
 )
-"""Every message that a session can hold."""
+"""Every message that a session can contain."""
 
 
 SESSION_VERSION = 3
-"""The format that is written."""
+"""The format version that is written."""
 
 
 class SessionHeader(Record, tag="session"):
-    """The first line of a file. A file without a version is of the first one."""
+    """The first line of a file. A file without a version has version 1."""
 
     version: int | UnsetType = UNSET
     id: str
@@ -96,7 +92,7 @@ class SessionHeader(Record, tag="session"):
 
 
 class _Entry(Record):
-    """What every entry has, in the usual place; ``id`` is empty in a draft."""
+    """Common fields; ``id`` is empty in a draft."""
 
     id: str = ""
     parent_id: str | None = None
@@ -104,26 +100,26 @@ class _Entry(Record):
 
 
 class MessageEntry(_Entry, tag="message"):
-    """Something was said."""
+    """A message."""
 
     message: SessionMessage
 
 
 class ModelChange(_Entry, tag="model_change"):
-    """From here on another model answers."""
+    """The model changes here."""
 
     provider: str
     model_id: str
 
 
 class ThinkingLevelChange(_Entry, tag="thinking_level_change"):
-    """From here on the model thinks more, or less."""
+    """The thinking level changes here."""
 
     thinking_level: str
 
 
 class Compaction(_Entry, tag="compaction"):
-    """What came before ``first_kept_id`` is shown to the model as a summary."""
+    """Entries before ``first_kept_id`` are replaced by a summary for the model."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -132,16 +128,16 @@ class Compaction(_Entry, tag="compaction"):
     usage: Usage | UnsetType = UNSET
     from_hook: bool | UnsetType = UNSET
     system_message: SystemMessage | UnsetType = UNSET
-    """Prompt and tools as they were, so that nothing before the compaction is needed."""
+    """Prompt and tools at that time, so that nothing before the compaction is needed."""
     short_summary: str | UnsetType = UNSET
     content: tuple[Text | Image, ...] | UnsetType = UNSET
-    """What a strategy shows the model in place of ``summary``; ours, unknown to the original."""
+    """Shown to the model instead of ``summary``; an addition unknown to the original."""
     preserve_data: Json | UnsetType = UNSET
-    """What the strategy wants to find again at the next compaction."""
+    """Data that the strategy needs at the next compaction."""
 
 
 class BranchSummary(_Entry, tag="branch_summary"):
-    """Notes on the branch that ended at ``from_id``, for the one that goes on here."""
+    """Summary of the branch that ended at ``from_id``, for the branch that continues here."""
 
     from_id: str
     summary: str
@@ -151,28 +147,28 @@ class BranchSummary(_Entry, tag="branch_summary"):
 
 
 class ContextEdit(_Entry, tag="context_edit"):
-    """The model is shown another content of ``target_id``, or nothing of it."""
+    """Replaces the content of ``target_id`` for the model, or hides it."""
 
     target_id: str
     replacement: Json | None
-    """``{"content": ...}``; ``None`` leaves the target out."""
+    """``{"content": ...}``; ``None`` hides the target."""
 
 
 class Label(_Entry, tag="label"):
-    """A bookmark on ``target_id``; without a label, its end."""
+    """A bookmark on ``target_id``; without a label it is removed."""
 
     target_id: str
     label: str | UnsetType = UNSET
 
 
 class SessionInfo(_Entry, tag="session_info"):
-    """What the session is called from now on."""
+    """The new name of the session."""
 
     name: str | UnsetType = UNSET
 
 
 class UsageEntry(_Entry, tag="usage"):
-    """What a request beside the conversation cost."""
+    """Cost of a request outside the conversation."""
 
     kind: str
     provider: str
@@ -182,7 +178,7 @@ class UsageEntry(_Entry, tag="usage"):
 
 
 class Custom(Record, tag="custom"):
-    """What an extension keeps in the session; the model does not see it."""
+    """Data of an extension; not shown to the model."""
 
     custom_type: str
     data: Any | UnsetType = UNSET
@@ -192,7 +188,7 @@ class Custom(Record, tag="custom"):
 
 
 class CustomMessageEntry(Record, tag="custom_message"):
-    """What an extension says to the model."""
+    """A message of an extension to the model."""
 
     custom_type: str
     content: str | tuple[Text | Image, ...]
@@ -204,7 +200,7 @@ class CustomMessageEntry(Record, tag="custom_message"):
 
 
 class UnknownEntry(Record):
-    """An entry of a kind or a shape that this version does not know: a node of the tree, as it is.
+    """An entry of an unknown kind or shape; it stays a node of the tree, unchanged.
 
     ``data`` is the whole JSON object.
     """

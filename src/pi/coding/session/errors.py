@@ -1,12 +1,12 @@
-"""Why a session cannot be opened, found or forked.
+"""Session errors.
 
-SessionProblem          a session cannot be used as asked
-├── NotASession         the file holds something else; it is left as it is
-├── SessionNotFound     there is no such file
+SessionProblem          a session cannot be used as requested
+├── NotASession         the file is not a session; it is not changed
+├── SessionNotFound     the file does not exist
 ├── NoMatchingSession   no session has that id
 ├── SessionInUse        another process, or this one, has it open
-├── DirectoryGone       the folder it belongs to does not exist any more
-├── EntryNotFound       the session has no entry of that id
+├── DirectoryGone       its working directory no longer exists
+├── EntryNotFound       the session has no entry with that id
 └── CannotFork          a session cannot be forked from that entry
 """
 
@@ -18,32 +18,32 @@ from pi.base.errors import PiError
 
 
 class SessionProblem(PiError):
-    """A session cannot be used as asked."""
+    """A session cannot be used as requested."""
 
 
 class NotASession(SessionProblem):
-    """A file that is not empty and does not begin with the header of a session."""
+    """A file that is not empty and does not begin with a session header."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"Session file is not a valid pi session: {path}")
 
 
 class SessionNotFound(SessionProblem):
-    """A session that must exist does not."""
+    """A required session does not exist."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"File not found: {path}", hint="Give the path of a session file.")
 
 
 class NoMatchingSession(SessionProblem):
-    """No session has that id, or one that begins so."""
+    """No session has that id or a matching prefix."""
 
     def __init__(self, text: str, *, hint: str = "") -> None:
         super().__init__(f"No session found matching '{text}'", hint=hint)
 
 
 class SessionInUse(SessionProblem):
-    """Somebody writes to the session; ``pid`` is the process, if it is known."""
+    """The session is open; ``pid`` is the process, if known."""
 
     def __init__(self, path: Path, pid: int | None) -> None:
         who = "another process" if pid is None else f"process {pid}"
@@ -55,7 +55,7 @@ class SessionInUse(SessionProblem):
 
 
 class DirectoryGone(SessionProblem):
-    """A session's working directory no longer exists; a person may choose the current one."""
+    """The working directory of a session no longer exists; the user may choose the current one."""
 
     def __init__(self, stored: str, session: Path | None, current: str) -> None:
         super().__init__(
@@ -67,14 +67,14 @@ class DirectoryGone(SessionProblem):
 
 
 class EntryNotFound(SessionProblem):
-    """The session has no entry of that id."""
+    """The session has no entry with that id."""
 
     def __init__(self, id: str) -> None:
         super().__init__(f"Entry not found: {id}")
 
 
 class CannotFork(SessionProblem):
-    """Only what a person said can be the beginning of another session."""
+    """Only a user message can start a fork."""
 
     def __init__(self) -> None:
         super().__init__("Invalid entry ID for forking")

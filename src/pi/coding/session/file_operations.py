@@ -1,6 +1,7 @@
-"""Sessions that begin as a copy of another: fork, clone, and the fork of a whole file.
+"""Operations on session files: fork, clone, move, import, rename.
 
-Entries keep their ids. The original is not touched, and need not have a file.
+Forks and clones are copies: entries keep their ids, and the original is not changed and need not
+have a file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from msgspec import UNSET
 
 from pi.ai.messages import Json, UserMessage
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, private_directory, replace_file
+from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import read_header
@@ -32,13 +33,13 @@ from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, S
 from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
 from pi.coding.session.naming import (
     SUFFIX,
-    Stamps,
+    IdFactory,
     clean_name,
     file_name,
     is_session_id,
     session_directory,
 )
-from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from pi.coding.session.reading import Outline, read_file, read_object
 from pi.coding.session.views import landing
 from pi.coding.session.writing import SessionLock, sole_use
@@ -46,46 +47,50 @@ from pi.coding.session.writing import SessionLock, sole_use
 log = logging.getLogger(__name__)
 
 
-def fork_before(source: SessionLog, id: str, shelf: Shelf) -> tuple[SessionLog, str]:
-    """What led to something the person said, as a session of its own, and the words.
+def fork_before(source: SessionLog, id: str, location: SessionLocation) -> tuple[SessionLog, str]:
+    """Fork the session before a user message; returns the new session and the text of the message.
 
-    Raises ``CannotFork`` for anything but a user's message.
+    Raises ``CannotFork`` for any other entry.
     """
     if id not in source.tree:
         raise CannotFork
     match source.entry(id):
         case MessageEntry(message=UserMessage()):
             before = landing(source, id)
-            return fork_at(source, before.leaf_id, shelf), before.text or ""
+            return fork_at(source, before.leaf_id, location), before.text or ""
         case _:
             raise CannotFork
 
 
-def clone(source: SessionLog, shelf: Shelf) -> SessionLog:
-    """The path to the leaf as a session of its own."""
-    return fork_at(source, source.leaf_id, shelf)
+def clone(source: SessionLog, location: SessionLocation) -> SessionLog:
+    """Copy the path to the leaf into a new session."""
+    return fork_at(source, source.leaf_id, location)
 
 
-def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog:
-    """The path to an entry, it included, as a session of its own; labels go with their entries."""
+def fork_at(source: SessionLog, leaf_id: str | None, location: SessionLocation) -> SessionLog:
+    """Copy the path up to and including an entry into a new session, with labels."""
     places = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
     lines = [_copied(source.line(place), source.tree.outlines[place]) for place in places]
     return new_session(
-        shelf,
+        location,
         parent=source.file if source.is_saved else None,
-        lines=lines + _missing_labels(source, places, shelf.stamps),
+        lines=lines + _missing_labels(source, places, location.stamps),
         version=_version(source.header),
     )
 
 
 def fork_file(
-    path: Path, shelf: Shelf, *, id: str | None = None, id_lock: SessionLock | None = None
+    path: Path,
+    location: SessionLocation,
+    *,
+    id: str | None = None,
+    id_lock: SessionLock | None = None,
 ) -> SessionLog:
-    """All entries of a session file, all branches, as a session of this working directory."""
-    path = Path(shelf.cwd, path)
-    content = read_session(path, shelf.stamps, shelf.blobs)
+    """Copy all entries and branches of a session file into a session of this working directory."""
+    path = Path(location.cwd, path)
+    content = read_session(path, location.stamps, location.blobs)
     return new_session(
-        shelf,
+        location,
         id=id,
         id_lock=id_lock,
         parent=path,
@@ -95,12 +100,12 @@ def fork_file(
 
 
 def _version(header: SessionHeader) -> int:
-    """That of the source, if it is newer than what we write: its entries may be, too."""
+    """Return the version of the source if it is newer than ours: its entries may be, too."""
     return max(header.version or SESSION_VERSION, SESSION_VERSION)
 
 
 def _copied(line: bytes, known: Outline) -> bytes:
-    """A line of the copy: the same, but a session's name is as it would be stored now."""
+    """Return a line of the copy: unchanged, except that a session name is normalised."""
     if known.type == "session_info" and (data := read_object(line)) is not None:
         name = data.get("name")
         if isinstance(name, str) and clean_name(name) != name:
@@ -108,8 +113,8 @@ def _copied(line: bytes, known: Outline) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
 
-def _missing_labels(source: SessionLog, places: Sequence[int], stamps: Stamps) -> list[bytes]:
-    """Entries that set labels as they are in ``source``, where other branches have set them."""
+def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory) -> list[bytes]:
+    """Return entries that set labels which other branches of ``source`` have set."""
     copied = Annotations()
     for place in places:
         if source.tree.outlines[place].type in ANNOTATING:
@@ -135,23 +140,19 @@ def _missing_labels(source: SessionLog, places: Sequence[int], stamps: Stamps) -
     return lines
 
 
-# Moving a session, with its artifacts, to another working directory.
-#
-# A session file says in its header where it belongs, so the header of the moved file says the new
-# directory. Every other byte is as it was, and so is the file that is left until all is done.
-
-
 def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
-    """Make the session one of ``cwd``, whose sessions are in ``directory``; gives its new file.
+    """Move a session with its artifacts to ``cwd``, whose sessions are in ``directory``.
 
-    It must not be open, or ``SessionInUse``. Nothing is overwritten. If a step fails, those before
-    it are undone.
+    Returns the new file. Only the working directory in the header changes. Raises ``SessionInUse``
+    if the session is open. Nothing is overwritten; if a step fails, the earlier ones are undone.
     """
     target = directory / path.name
     if not path.exists():
         raise SessionNotFound(path)
     if target.exists() or artifact_directory(target).exists():
-        raise SessionProblem(f"Cannot move {path}: there is a session of that name in {directory}.")
+        raise SessionProblem(
+            f"Cannot move {path}: {directory} already has a session with that name."
+        )
     private_directory(directory)
     try:
         with sole_use(path), sole_use(target), ExitStack() as undo:
@@ -164,17 +165,17 @@ def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
             path.unlink()
             undo.pop_all()
     except OSError as error:
-        raise FileProblem(
+        raise FileAccessError(
             f"Cannot move {path} to {directory}: {error.strerror or error}.",
-            hint="It is where it was.",
+            hint="The session was not moved.",
         ) from error
     return target
 
 
 def relocated(lines: list[bytes], path: Path, cwd: str) -> bytes:
-    """The content of a session file with another working directory in its header.
+    """Return the content of a session file with another working directory in its header.
 
-    The same bytes, if it has that one already. ``path`` is for the error message.
+    Unchanged if it has that one already. ``path`` is for the error message.
     """
     for place, line in enumerate(lines):
         match read_object(line):
@@ -190,7 +191,7 @@ def relocated(lines: list[bytes], path: Path, cwd: str) -> bytes:
 
 
 def _move_directory(source: Path, target: Path) -> None:
-    """Rename, or copy and remove where that is another file system; all of it or nothing."""
+    """Rename, or copy and remove across file systems; all or nothing."""
     try:
         source.rename(target)
         return
@@ -202,17 +203,14 @@ def _move_directory(source: Path, target: Path) -> None:
     except OSError:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    shutil.rmtree(source, ignore_errors=True)  # what stays is only a copy
-
-
-# Taking in session files that lie elsewhere. Nothing is ever overwritten.
+    shutil.rmtree(source, ignore_errors=True)  # only a copy remains
 
 
 _TIME = r"[0-9T:.Z+-]+"
 
 
 def unquoted(text: str, home: Path) -> Path:
-    """The path that a person typed or dragged: with quotes, ``\\`` before blanks, or ``~``."""
+    """Return the path that a user typed or dragged: with quotes, escaped blanks, or ``~``."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -223,24 +221,24 @@ def unquoted(text: str, home: Path) -> Path:
     return Path(text)
 
 
-def import_session(path: Path, shelf: Shelf) -> Path:
-    """Copy a session into the shelf, as one of its working directory; gives the new file.
+def import_session(path: Path, location: SessionLocation) -> Path:
+    """Copy a session file into this location; returns the new file. Nothing is overwritten.
 
-    A session that is there already is not copied again, also if it went on since. Another one of
-    the same id is imported as a fork, under an id of its own.
+    A session that exists already is not copied again, even if it was continued since. A different
+    session with the same id is imported as a fork with a new id.
     """
-    if shelf.directory is None:
-        raise SessionProblem("This run saves no sessions.", hint="Leave out --no-session.")
-    path = Path(shelf.cwd, path)
+    if location.directory is None:
+        raise SessionProblem("Sessions are not saved in this run.", hint="Remove --no-session.")
+    path = Path(location.cwd, path)
     if not path.is_file():
         raise SessionNotFound(path)
-    content = relocated(read_file(path), path, shelf.cwd)
+    content = relocated(read_file(path), path, location.cwd)
     name = _usual_name(read_header(path) or {})
     if name is not None:
-        target = private_directory(shelf.directory) / name
+        target = private_directory(location.directory) / name
         if _create(target, content) or target.read_bytes().startswith(content):
             return target
-    fork = fork_file(path, shelf)
+    fork = fork_file(path, location)
     fork.close()
     if fork.file is None or fork.problem is not None:
         raise SessionProblem(fork.problem or f"{path} was not imported.")
@@ -248,7 +246,7 @@ def import_session(path: Path, shelf: Shelf) -> Path:
 
 
 def _usual_name(header: Json) -> str | None:
-    """What the file of a session with this header is called; ``None`` if that can be no name."""
+    """Return the usual file name for a header; ``None`` if it contains invalid parts."""
     match header:
         case {"timestamp": str(time), "id": str(id)} if re.fullmatch(_TIME, time) and is_session_id(
             id
@@ -259,7 +257,7 @@ def _usual_name(header: Json) -> str | None:
 
 
 def _create(target: Path, content: bytes) -> bool:
-    """Write a new file; whether there was none."""
+    """Create a file; returns whether it did not exist."""
     if target.exists():
         return False
     with sole_use(target):
@@ -269,11 +267,11 @@ def _create(target: Path, content: bytes) -> bool:
         return True
 
 
-def adopt_strays(agent_dir: Path) -> list[Path]:
-    """Move sessions that lie in the agent's directory itself to the folders where they belong.
+def move_legacy_sessions(agent_dir: Path) -> list[Path]:
+    """Move sessions from the agent's directory itself to their folders; returns the new files.
 
-    Very old versions kept them there. Files that are no sessions, that are in use or whose place is
-    taken stay. Gives the new files.
+    Very old versions stored them there. Files that are not sessions, are in use or whose target
+    exists are not moved.
     """
     adopted = []
     for path in sorted(agent_dir.glob(f"*{SUFFIX}")):
@@ -294,24 +292,21 @@ def _adopt(path: Path, agent_dir: Path) -> Path | None:
         if target.exists():
             return None
         path.rename(target)
-    log.info("moved the session %s to %s", path.name, target.parent)
+    log.info("moved session %s to %s", path.name, target.parent)
     return target
 
 
-# Giving a name to a session that is not open.
+def rename_session(path: Path, name: str, stamps: IdFactory) -> None:
+    """Append a new name to the file of a closed session; a blank one removes the name.
 
-
-def rename_session(path: Path, name: str, stamps: Stamps) -> None:
-    """Append the name to the file; a blank one takes the name away.
-
-    ``SessionInUse`` if somebody has the session open: only they may write to it.
+    Raises ``SessionInUse`` if the session is open.
     """
     if not path.exists():
         raise SessionNotFound(path)
-    log = open_session(path.absolute(), Shelf(path.parent, "", lambda line: None, stamps))
+    log = open_session(path.absolute(), SessionLocation(path.parent, "", lambda line: None, stamps))
     try:
         log.append(SessionInfo(name=name))
     finally:
         log.close()
     if log.unsaved_reason is not None:
-        raise FileProblem(f"The session was not renamed: {log.unsaved_reason}.")
+        raise FileAccessError(f"The session was not renamed: {log.unsaved_reason}.")

@@ -1,7 +1,7 @@
-"""The log of a session: entries that are only ever added, and the leaf that the next one follows.
+"""The session log: append-only entries, their tree, the leaf, labels and name.
 
-The log is the conversation. The file is its mirror; what the model sees is computed from the log
-and its leaf.
+The log is the source of truth. The file is a copy of it; the messages for the model are computed
+from the log and its leaf.
 """
 
 from __future__ import annotations
@@ -25,22 +25,20 @@ from pi.coding.session.entries import (
     SessionInfo,
 )
 from pi.coding.session.errors import EntryNotFound, SessionProblem
-from pi.coding.session.naming import Stamps, clean_name
-from pi.coding.session.reading import Outline, SessionFile, decode_entry, outline, read_object
-from pi.coding.session.writing import Mirror
-
-# Which entry follows which.
-#
-# Entries are known by their place, the number of their line among the entries of the file. An
-# entry whose parent is not there is a root. A circle of parents is cut at one of its entries,
-# which becomes a root too: every walk ends, and every entry is reached from some root.
-
+from pi.coding.session.naming import IdFactory, clean_name
+from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object, read_outline
+from pi.coding.session.writing import SessionWriter
 
 _NONE = -1
 
 
 class EntryTree:
-    """The tree of a session; it only grows."""
+    """The tree of entries; it only grows.
+
+    Entries are identified by position, the number of their line among the entries of the file. An
+    entry with a missing parent is a root. A cycle of parents is cut at one of its entries, which
+    becomes a root too: every walk ends, and every entry is reachable from a root.
+    """
 
     def __init__(self, outlines: Sequence[Outline] = ()) -> None:
         self._outlines = list(outlines)
@@ -58,18 +56,18 @@ class EntryTree:
 
     @property
     def outlines(self) -> Sequence[Outline]:
-        """What is known of every entry, by place."""
+        """Outlines of all entries by position."""
         return self._outlines
 
     def place(self, id: str) -> int:
-        """Where the entry is; ``EntryNotFound`` if there is none."""
+        """Return the position of an entry; raises ``EntryNotFound``."""
         try:
             return self._places[id]
         except KeyError:
             raise EntryNotFound(id) from None
 
     def add(self, outline: Outline) -> int:
-        """Let an entry follow its parent, if that is there already; gives its place."""
+        """Append an entry to its parent, if that exists; returns its position."""
         place = len(self._outlines)
         parent = self._places.get(outline.parent_id or "", _NONE)
         self._outlines.append(outline)
@@ -80,12 +78,12 @@ class EntryTree:
         return place
 
     def parent(self, place: int) -> int | None:
-        """The entry before; ``None`` for a root."""
+        """Return the parent; ``None`` for a root."""
         parent = self._parents[place]
         return None if parent == _NONE else parent
 
     def children(self, place: int | None) -> Sequence[int]:
-        """The entries that follow ``place``, in the order of the file; the roots for ``None``."""
+        """Return the children of ``place`` in file order; the roots for ``None``."""
         if self._children is None:
             self._children = {}
             for child, parent in enumerate(self._parents):
@@ -93,31 +91,31 @@ class EntryTree:
         return self._children.get(_NONE if place is None else place, ())
 
     def siblings(self, place: int) -> Sequence[int]:
-        """The entries that follow the same parent, with this one among them."""
+        """Return all entries with the same parent, including this one."""
         return self.children(self.parent(place))
 
     def upwards(self, leaf: int | None) -> Iterator[int]:
-        """From ``leaf`` to its root; nothing for ``None``."""
+        """Iterate from ``leaf`` to its root; empty for ``None``."""
         place = _NONE if leaf is None else leaf
         while place != _NONE:
             yield place
             place = self._parents[place]
 
     def path(self, leaf: int | None) -> list[int]:
-        """From the root to ``leaf``; empty for ``None``."""
+        """Return the path from the root to ``leaf``; empty for ``None``."""
         places = list(self.upwards(leaf))
         places.reverse()
         return places
 
     def left_behind(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
-        """What is on the path to ``old_leaf`` and not on the one to ``new_leaf``, in order."""
+        """Return what is on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
         shared = set(self.path(new_leaf))
         return [place for place in self.path(old_leaf) if place not in shared]
 
     def _cut_circles(self) -> None:
-        """Make a root of one entry in every circle. Nearly linear: walks are remembered.
+        """Make one entry of every cycle a root. Nearly linear: visited walks are remembered.
 
-        A circle always goes through an entry whose parent is itself or comes later in the file.
+        A cycle always contains an entry whose parent is itself or comes later in the file.
         """
         suspects = [place for place, parent in enumerate(self._parents) if parent >= place]
         parents = [self._parents[place] for place in suspects]
@@ -138,17 +136,12 @@ class EntryTree:
                 self._parents[place] = parent
 
 
-# What entries say about others and about the session: labels and the name.
-#
-# The last word counts, in the order of the file, whatever branch it is on.
-
-
 ANNOTATING = frozenset({"label", "session_info"})
-"""The types of the entries that say something."""
+"""Types of the annotating entries."""
 
 
 class Bookmark(Record):
-    """A label as it is now."""
+    """A current label."""
 
     label: str
     timestamp: str
@@ -156,7 +149,7 @@ class Bookmark(Record):
 
 
 class Annotations:
-    """Labels by the id of the entry that they are on, and the session's name."""
+    """Labels by entry id, and the session name. The last entry in the file wins."""
 
     def __init__(self) -> None:
         self._labels: dict[str, Bookmark] = {}
@@ -164,11 +157,11 @@ class Annotations:
 
     @property
     def labels(self) -> Mapping[str, Bookmark]:
-        """All labels; the one that was set last comes last."""
+        """All labels, the latest last."""
         return self._labels
 
     def read(self, entry: Entry) -> None:
-        """Take in what an entry says."""
+        """Apply an entry."""
         match entry:
             case Label(target_id=target, label=label):
                 self._labels.pop(target, None)
@@ -179,23 +172,23 @@ class Annotations:
 
 
 class SessionLog:
-    """One session that is open; without a mirror it lives in memory alone."""
+    """An open session; without a file it exists in memory only."""
 
     def __init__(
         self,
         content: SessionFile,
-        stamps: Stamps,
-        mirror: Mirror | None = None,
+        stamps: IdFactory,
+        writer: SessionWriter | None = None,
         *,
         replica: bool = False,
     ) -> None:
         self.replica = replica
-        """Whether it follows a session that runs elsewhere: then only ``adopt`` adds to it."""
+        """Whether it mirrors a remote session: then only ``adopt`` adds to it."""
         self.header: SessionHeader = content.header
         self.tree = EntryTree(content.outlines)
         self._lines = content.lines
         self._stamps = stamps
-        self._mirror = mirror
+        self._writer = writer
         self._annotations = Annotations()
         for place, known in enumerate(content.outlines):
             if known.type in ANNOTATING:
@@ -204,52 +197,52 @@ class SessionLog:
 
     @property
     def file(self) -> Path | None:
-        """Where the session is kept, or will be; ``None`` in memory."""
-        return self._mirror.path if self._mirror else None
+        """The session file, which may not exist yet; ``None`` in memory."""
+        return self._writer.path if self._writer else None
 
     @property
     def is_saved(self) -> bool:
-        """Whether the file exists. It appears with the first entry that is worth keeping."""
-        return self._mirror is not None and self._mirror.exists
+        """Whether the file exists. It is created with the first entry worth keeping."""
+        return self._writer is not None and self._writer.exists
 
     @property
     def problem(self) -> str | None:
         """Why the file lacks the latest entries, if it does: a headless run then fails."""
-        return self._mirror.problem if self._mirror else None
+        return self._writer.problem if self._writer else None
 
     @property
     def unsaved_reason(self) -> str | None:
-        """The cause of ``problem`` alone."""
-        return self._mirror.reason if self._mirror else None
+        """The cause in ``problem``."""
+        return self._writer.reason if self._writer else None
 
     @property
     def name(self) -> str | None:
-        """What the session is called."""
+        """The session name."""
         return self._annotations.name
 
     @property
     def labels(self) -> Mapping[str, Bookmark]:
-        """The labels as they are now, by the id of what they are on."""
+        """The current labels by entry id."""
         return self._annotations.labels
 
     @property
     def leaf(self) -> int | None:
-        """The place of the entry that the next one follows; ``None``: it will be a root."""
+        """Position of the parent of the next entry; ``None``: it will be a root."""
         return self._leaf
 
     @property
     def leaf_id(self) -> str | None:
-        """The id of that entry."""
+        """Id of that entry."""
         return None if self._leaf is None else self.tree.outlines[self._leaf].id
 
     def append(self, draft: KnownEntry) -> KnownEntry:
-        """Add an entry after the leaf and make it the leaf; gives it with id, parent and time.
+        """Append an entry to the leaf and make it the leaf; returns it with id, parent and time.
 
-        When this returns, the entry is in the file, or ``problem`` says why not.
+        On return the entry is in the file, or ``problem`` says why not.
         """
         if self.replica:
             raise SessionProblem(
-                "This session runs elsewhere and is only shown here: nothing can be added to it."
+                "Cannot add to this session: this is a read-only view of a remote session."
             )
         entry = replace(
             _with_clean_names(draft),
@@ -258,55 +251,55 @@ class SessionLog:
             timestamp=self._stamps.now(),
         )
         line = encode_line(entry)
-        if self._mirror is not None:
-            self._mirror.write(line, worth_keeping=is_worth_keeping(entry))
+        if self._writer is not None:
+            self._writer.write(line, worth_keeping=is_worth_keeping(entry))
         type_ = str(entry.__struct_config__.tag)
         self._grow(line, Outline(type=type_, id=entry.id, parent_id=entry.parent_id), entry)
         return entry
 
     def adopt(self, line: bytes) -> None:
-        """Add an entry of another session as it is and make it the leaf. Nothing is written."""
-        found = outline(line)
+        """Append an entry of another session unchanged and make it the leaf. Writes nothing."""
+        found = read_outline(line)
         if found is None:
-            raise SessionProblem("What came from elsewhere is no entry of a session.")
+            raise SessionProblem("Invalid session entry received from the remote session.")
         self._grow(line, found, decode_entry(line, found))
 
     def move_to(self, id: str | None) -> None:
-        """Let the next entry follow another one, or be a root. Nothing is written."""
+        """Make another entry the leaf, or start a new root. Writes nothing."""
         self._leaf = None if id is None else self.tree.place(id)
 
     def at(self, place: int) -> Entry:
-        """The entry at a place of the tree."""
+        """Return the entry at a position."""
         return decode_entry(self._lines[place], self.tree.outlines[place])
 
     def entry(self, id: str) -> Entry:
-        """The entry of that id."""
+        """Return the entry with that id."""
         return self.at(self.tree.place(id))
 
     def entries(self) -> Iterator[Entry]:
-        """All entries in the order of the file, each decoded when it is reached."""
+        """Iterate over all entries in file order; each is decoded when reached."""
         return map(self.at, range(len(self.tree)))
 
     def branch(self) -> Iterator[Entry]:
-        """The entries from the root to the leaf: the display transcript.
+        """Iterate over the entries from the root to the leaf: the display transcript.
 
-        Nothing of it is left out or replaced; a compaction stands where it happened, as a divider.
+        Nothing is left out or replaced; a compaction appears at its place, as a divider.
         """
         return map(self.at, self.tree.path(self._leaf))
 
     def line(self, place: int) -> bytes:
-        """The entry as the file has it, with its LF unless that was lost."""
+        """Return the line of an entry, with its LF unless that was lost."""
         return self._lines[place]
 
     def json(self, place: int) -> Json:
-        """The entry's public form, with everything that the file has of it."""
+        """Return the JSON of an entry, with unknown fields."""
         known = self.tree.outlines[place]
         return read_object(self._lines[place]) or {"type": known.type, "id": known.id}
 
     def close(self) -> None:
-        """Let others write to the session; nothing should be added after this."""
-        if self._mirror is not None:
-            self._mirror.close()
+        """Release the session for other writers; nothing may be added afterwards."""
+        if self._writer is not None:
+            self._writer.close()
 
     def _grow(self, line: bytes, found: Outline, entry: Entry) -> None:
         self._lines.append(line)
@@ -315,9 +308,9 @@ class SessionLog:
 
 
 def is_worth_keeping(entry: Entry) -> bool:
-    """Whether a session with this entry should not be lost: somebody spoke, or gave it a name.
+    """Whether a session with this entry should be stored: it has a message or a name.
 
-    The choice of a model and the prompt alone, which every start makes, are not.
+    The model choice and prompt that every start writes do not count.
     """
     match entry:
         case MessageEntry(message=message):

@@ -1,4 +1,4 @@
-"""Which session is meant: by path, by id, by the beginning of an id, or simply the last one."""
+"""Finds sessions: by path, id or id prefix, by text, or the last used one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pi.coding.session.catalog import (
     READERS,
     ListedSession,
     SessionCatalog,
-    SessionFacts,
+    SessionSummary,
     is_same_directory,
     read_header,
 )
@@ -29,60 +29,60 @@ from pi.coding.session.opening import Breadcrumb
 from pi.coding.session.reading import read_object
 
 
-class Here(Record):
-    """The session to open. By a path that was given, it need not exist."""
+class LocalMatch(Record):
+    """The session to open. If given by path, it need not exist."""
 
     path: Path
 
 
-class Elsewhere(Record):
+class OtherDirectoryMatch(Record):
     """A session of another working directory: it can be forked into this one."""
 
     session: ListedSession
 
 
-Resolved: TypeAlias = Here | Elsewhere
+Resolved: TypeAlias = LocalMatch | OtherDirectoryMatch
 
 
 def resolve_session(
     text: str, catalog: SessionCatalog, cwd: str, *, must_exist: bool = False
 ) -> Resolved:
-    """The session that ``--session`` or ``--fork`` names; ``NoMatchingSession`` if there is none.
+    """Return the session that ``--session`` or ``--fork`` names; raises ``NoMatchingSession``.
 
-    With ``must_exist``, as ``--resume`` wants it, a path has to be that of a file.
+    With ``must_exist``, for ``--resume``, a path must be an existing file.
 
-    A whole id is preferred to the beginning of one, this working directory to others, and of
-    several sessions the one that was used last.
+    A complete id is preferred to a prefix, this working directory to others, and the last used
+    session to older ones.
     """
     if "/" in text or "\\" in text or text.endswith(SUFFIX):
         path = Path(cwd, expand_home(text, strict=False))
         if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
             raise NoMatchingSession(text)
-        return Here(path=path)
-    if found := _matching(text, catalog.of_project(cwd)):
-        return Here(path=found.path)
-    if found := _matching(text, catalog.everywhere()):
-        return Elsewhere(session=found)
+        return LocalMatch(path=path)
+    if found := _matching(text, catalog.in_directory(cwd)):
+        return LocalMatch(path=found.path)
+    if found := _matching(text, catalog.in_all_directories()):
+        return OtherDirectoryMatch(session=found)
     raise NoMatchingSession(text)
 
 
 def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
-    """The session of this working directory with exactly this id, as ``--session-id`` wants it."""
-    found = _first(catalog.of_project(cwd), lambda facts: facts.id == id)
+    """Return the session of this working directory with exactly this id, for ``--session-id``."""
+    found = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
     return found.path if found else None
 
 
 def new_id_warning(id: str) -> str:
-    """What to tell when ``--session-id`` names a session that does not exist yet."""
+    """Return the warning for a ``--session-id`` that does not exist yet."""
     return f"No project session found with id '{id}'; creating a new session with that id."
 
 
 def session_to_continue(
     catalog: SessionCatalog, cwd: str, crumb: Breadcrumb | None = None
 ) -> Path | None:
-    """The session that ``--continue`` goes on with; ``None`` if there is none yet.
+    """Return the session for ``--continue``; ``None`` if there is none yet.
 
-    That is what this terminal used last in this working directory, else what anybody did.
+    That is the last one used in this terminal and working directory, else in the working directory.
     """
     if crumb is not None and is_same_directory(crumb.cwd, cwd):
         path = Path(crumb.session)
@@ -91,34 +91,34 @@ def session_to_continue(
         )
         if in_place and _belongs_to(path, cwd):
             return path
-    listed = catalog.of_project(cwd)
+    listed = catalog.in_directory(cwd)
     return listed[0].path if listed else None
 
 
 def check_directory(stored: str, session: Path | None, current: str) -> None:
-    """Raise ``DirectoryGone`` if a session cannot go on where it was."""
+    """Raise ``DirectoryGone`` if the working directory of a session no longer exists."""
     if stored and not Path(stored).is_dir():
         raise DirectoryGone(stored, session, current)
 
 
 def check_persistent(directory: Path | None, flag: str) -> None:
-    """Raise if ``flag`` asks for a session that exists although none are kept."""
+    """Raise if ``flag`` needs an existing session although sessions are not saved."""
     if directory is None:
         raise SessionProblem(
-            f"{flag} needs sessions that are saved, and this run saves none.",
-            hint="Leave out --no-session.",
+            f"{flag} needs saved sessions, but sessions are not saved in this run.",
+            hint="Remove --no-session.",
         )
 
 
 def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | None:
-    """The session of this id, else the one of those that begin so which was used last."""
+    """Return the session with this id, else the last used one with this prefix."""
     return _first(sessions, lambda facts: facts.id == text) or _first(
         sessions, lambda facts: text != "" and facts.id.startswith(text)
     )
 
 
 def _first(
-    sessions: Sequence[ListedSession], fits: Callable[[SessionFacts], bool]
+    sessions: Sequence[ListedSession], fits: Callable[[SessionSummary], bool]
 ) -> ListedSession | None:
     return next((session for session in sessions if fits(session.facts)), None)
 
@@ -131,15 +131,12 @@ def _belongs_to(path: Path, cwd: str) -> bool:
     return header is not None and is_same_directory(str(header.get("cwd", cwd)), cwd)
 
 
-# Finding sessions by what a list shows of them, or by what was said in them.
-
-
 AROUND = 60
-"""Characters that are shown before and after what was found."""
+"""Characters shown before and after a match."""
 
 
 class Passage(Record):
-    """A session in which the words were said, and where they first were."""
+    """A session that contains the text, and its first occurrence."""
 
     session: ListedSession
     entry_id: str
@@ -147,10 +144,10 @@ class Passage(Record):
 
 
 def search_sessions(query: str, sessions: Sequence[ListedSession]) -> list[ListedSession]:
-    """The sessions whose name, first message, directory or id fit the words of ``query``.
+    """Return the sessions whose name, first message, directory or id match ``query``.
 
-    Those that have all words as typed keep their order, which is that of their last use. After
-    them come those that only resemble the query, the most similar first.
+    Sessions with all words as typed keep their order (last use); fuzzy matches follow, the best
+    first.
     """
     words = query.lower().split()
     texts = {session.path: _shown(session) for session in sessions}
@@ -161,12 +158,12 @@ def search_sessions(query: str, sessions: Sequence[ListedSession]) -> list[Liste
 
 
 def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]:
-    """Where ``query`` was said, in the order of the sessions. Reads their files: use a thread."""
-    if not (wanted := query.strip()):
+    """Return the first match in each session, in order. Reads the files: call it from a thread."""
+    if not (text := query.strip()):
         return []
-    # A line is read as JSON only if the query is in it as JSON writes it.
-    written = re.compile(re.escape(json.dumps(wanted, ensure_ascii=False)[1:-1]), re.IGNORECASE)
-    said = re.compile(re.escape(wanted), re.IGNORECASE)
+    # A line is decoded only if it contains the query as JSON.
+    written = re.compile(re.escape(json.dumps(text, ensure_ascii=False)[1:-1]), re.IGNORECASE)
+    said = re.compile(re.escape(text), re.IGNORECASE)
 
     def look(session: ListedSession) -> Passage | None:
         try:
@@ -200,7 +197,7 @@ def _first_passage(
 
 
 def _texts(entry: Json) -> Iterator[str]:
-    """What a person would call the words of an entry; prompts and data are none."""
+    """Yield the visible text of an entry; prompts and data do not count."""
     match entry:
         case {"type": "message", "message": {"role": "bashExecution", "command": str(command)}}:
             yield command

@@ -1,4 +1,4 @@
-"""What sessions, their files and folders are called."""
+"""Names of sessions, their files and folders; new ids and timestamps."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pi.base.terminal_text import one_line
 
 _SEPARATORS = str.maketrans("/\\:", "---")
 _IN_TIME = str.maketrans(":.", "--")
-_LONGEST_NAME, _SHORTENED = 255, 200
-"""Bytes of a file's name: what file systems take, and what is kept of a longer one."""
+_MAX_NAME, _SHORTENED = 255, 200
+"""Bytes of a file name: the limit of file systems, and what is kept of a longer one."""
 _ID = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 SESSIONS = "sessions"
@@ -27,65 +27,62 @@ SUFFIX = ".jsonl"
 
 
 def folder_name(cwd: str) -> str:
-    """The folder of the sessions of a working directory: ``/a.b/c:d`` gives ``--a.b-c-d--``.
+    """Return the folder name of a working directory: ``/a.b/c:d`` becomes ``--a.b-c-d--``.
 
-    A path that is too long for one name is shortened, and told apart from others by a hash.
+    A path that is too long for one name is truncated and made unique by a hash.
     """
     without_root = cwd[1:] if cwd[:1] in ("/", "\\") else cwd
     name = f"--{without_root.translate(_SEPARATORS)}--"
     encoded = os.fsencode(name)
-    if len(encoded) <= _LONGEST_NAME:
+    if len(encoded) <= _MAX_NAME:
         return name
-    from hashlib import sha256  # seldom needed, and loads OpenSSL
+    from hashlib import sha256  # rarely needed, and loads OpenSSL
 
     start = encoded[:_SHORTENED].decode("utf-8", "ignore")
     return f"{start}-{sha256(encoded).hexdigest()[:16]}--"
 
 
 def session_directory(agent_dir: Path, cwd: str, *, custom: Path | None = None) -> Path:
-    """Where the sessions of ``cwd`` are kept; a ``custom`` directory has no folders below it."""
+    """Return the session directory of ``cwd``; a ``custom`` directory has no subfolders."""
     return custom if custom is not None else agent_dir / SESSIONS / folder_name(cwd)
 
 
 def file_name(timestamp: str, id: str) -> str:
-    """The file of the session ``id`` that was begun at ``timestamp``."""
+    """Return the file name of the session ``id`` created at ``timestamp``."""
     return f"{timestamp.translate(_IN_TIME)}_{id}{SUFFIX}"
 
 
 def is_session_id(text: str) -> bool:
-    """Whether ``text`` can be the id of a session: it becomes part of a file's name."""
+    """Whether ``text`` is a valid session id: it becomes part of a file name."""
     return re.fullmatch(_ID, text) is not None
 
 
 def clean_name(name: str) -> str:
-    """A session's name or a label as it is stored and shown: one line, no control characters."""
+    """Return a session name or label in stored form: one line, no control characters."""
     return one_line(name)
 
 
-# Ids and times of what is new.
-
-
-class Stamps(Record, kw_only=False):
-    """Makes ids and times; tests give it a clock and bytes of their own."""
+class IdFactory(Record, kw_only=False):
+    """Makes ids and timestamps; tests pass their own clock and random bytes."""
 
     clock: Clock = field(default_factory=SystemClock)
     random_bytes: RandomBytes = os.urandom
 
     def now(self) -> str:
-        """The time as session files write it."""
+        """Return the time in the format of session files."""
         return iso_timestamp(self.clock.now_ms())
 
     def session_id(self) -> str:
-        """An id for a session; ids sort by age."""
+        """Return a new session id; ids sort by age."""
         return uuid7(self.clock.now_ms(), self.random_bytes)
 
     def entry_id(self, taken: Container[str]) -> str:
-        """An id for an entry that is not in ``taken``."""
+        """Return a new entry id that is not in ``taken``."""
         return short_id(taken, self.random_bytes)
 
 
 def milliseconds(timestamp: str) -> int:
-    """When a time of a session file was, in milliseconds since 1970; 0 for what is no time."""
+    """Return a timestamp of a session file in milliseconds since 1970; 0 if invalid."""
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
     except (ValueError, OverflowError):

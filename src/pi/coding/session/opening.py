@@ -1,4 +1,4 @@
-"""Making sessions and opening those that there are."""
+"""Creates and opens sessions; remembers the last session of each terminal."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from pi.coding.blobs.store import BlobStore, externalised, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.log import SessionLog, is_worth_keeping
-from pi.coding.session.naming import SUFFIX, Stamps, file_name, is_session_id
-from pi.coding.session.reading import SessionFile, outline, parse_session, read_file
-from pi.coding.session.writing import Mirror, Report, SessionLock, lock_session
+from pi.coding.session.naming import SUFFIX, IdFactory, file_name, is_session_id
+from pi.coding.session.reading import SessionFile, parse_session, read_file, read_outline
+from pi.coding.session.writing import Report, SessionLock, SessionWriter, lock_session
 
 
-class Shelf(Record, kw_only=False):
-    """Where sessions of one working directory are kept, and what new ones are made with."""
+class SessionLocation(Record, kw_only=False):
+    """Where the sessions of one working directory are stored, and what new ones need."""
 
     directory: Path | None
-    """``None``: new sessions live in memory."""
+    """``None``: new sessions exist in memory only."""
     cwd: str
     report: Report
-    """Told, once per session, when its file can no longer be written."""
-    stamps: Stamps = field(default_factory=Stamps)
+    """Called once per session when its file can no longer be written."""
+    stamps: IdFactory = field(default_factory=IdFactory)
     blobs: BlobStore | None = None
-    """Where pictures are that session files refer to; without it, references stay."""
+    """Store of images that session files refer to; without it, references stay unresolved."""
     externalize_images: bool = False
-    """Whether large pictures of new entries go there."""
+    """Whether large images of new entries are stored there."""
 
-    def mirror(
+    def writer(
         self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
-    ) -> Mirror:
-        """The file of a session that is kept here."""
+    ) -> SessionWriter:
+        """Return the writer of a session file in this location."""
         if self.blobs is None or not self.externalize_images:
-            return Mirror(path, self.report, lock=lock, id_lock=id_lock)
+            return SessionWriter(path, self.report, lock=lock, id_lock=id_lock)
         stored = partial(externalised, store=self.blobs)
-        return Mirror(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
+        return SessionWriter(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
 
 
 def new_session(
-    shelf: Shelf,
+    location: SessionLocation,
     *,
     id: str | None = None,
     parent: Path | str | None = None,
@@ -58,96 +58,100 @@ def new_session(
     version: int = SESSION_VERSION,
     id_lock: SessionLock | None = None,
 ) -> SessionLog:
-    """A session that begins here, with ``lines`` as its first entries.
+    """Create a session with ``lines`` as its first entries.
 
-    ``parent`` is the file that it comes from. ``version`` is that of the lines. ``id_lock`` is
+    ``parent`` is the file that it comes from, ``version`` that of the lines. ``id_lock`` is
     released when the session is closed.
     """
     if id is not None:
         check_session_id(id)
     header = SessionHeader(
         version=version,
-        id=id or shelf.stamps.session_id(),
-        timestamp=shelf.stamps.now(),
-        cwd=shelf.cwd,
+        id=id or location.stamps.session_id(),
+        timestamp=location.stamps.now(),
+        cwd=location.cwd,
         parent_session=UNSET if parent is None else str(parent),
     )
-    if shelf.directory is None:
-        return _begin(header, lines, shelf.stamps, None)
-    path = shelf.directory / file_name(header.timestamp, header.id)
-    return _begin(header, lines, shelf.stamps, shelf.mirror(path, id_lock=id_lock))
+    if location.directory is None:
+        return _begin(header, lines, location.stamps, None)
+    path = location.directory / file_name(header.timestamp, header.id)
+    return _begin(header, lines, location.stamps, location.writer(path, id_lock=id_lock))
 
 
-def open_or_create(id: str, find: Callable[[], Path | None], shelf: Shelf) -> SessionLog:
-    """The session with exactly this id, which is a new one if ``find`` returns none."""
+def open_or_create(
+    id: str, find: Callable[[], Path | None], location: SessionLocation
+) -> SessionLog:
+    """Open the session with exactly this id; create it if ``find`` returns none."""
     if (found := find()) is None:
-        lock = reserve_id(id, shelf)
+        lock = reserve_id(id, location)
         if (found := find()) is None:
-            return new_session(shelf, id=id, id_lock=lock)
+            return new_session(location, id=id, id_lock=lock)
         if lock is not None:  # the process that created it has closed it meanwhile
             lock.__exit__()
-    return open_session(found, shelf)
+    return open_session(found, location)
 
 
-def reserve_id(id: str, shelf: Shelf) -> SessionLock | None:
-    """Keep other processes from creating a session of this id; ``SessionInUse`` if one does.
+def reserve_id(id: str, location: SessionLocation) -> SessionLock | None:
+    """Lock a session id against creation by other processes; raises ``SessionInUse``.
 
-    The lock of a session file is not enough: its name holds the time too, so that several
-    processes would each make a file of their own.
+    The lock of a session file is not enough: its name contains the time, so several processes would
+    each create their own file.
     """
     check_session_id(id)
-    if shelf.directory is None:
+    if location.directory is None:
         return None
-    return lock_session(private_directory(shelf.directory) / f"{id}{SUFFIX}")
+    return lock_session(private_directory(location.directory) / f"{id}{SUFFIX}")
 
 
 def check_session_id(id: str) -> None:
-    """Raise ``SessionProblem`` for what cannot be part of a file's name."""
+    """Raise ``SessionProblem`` for an id that cannot be part of a file name."""
     if not is_session_id(id):
         raise SessionProblem(
-            f"{id!r} cannot be the id of a session.",
+            f"Invalid session id {id!r}.",
             hint="Use letters, digits, '.', '_' and '-', with a letter or digit at both ends.",
         )
 
 
-def new_replica(header: Json, stamps: Stamps) -> SessionLog:
-    """The log of a session that runs elsewhere, before the first entry has come."""
+def new_replica(header: Json, stamps: IdFactory) -> SessionLog:
+    """Create the log of a remote session before its first entry has arrived."""
     try:
         known = msgspec.convert({**header, "type": "session"}, SessionHeader)
-    except msgspec.ValidationError as problem:
-        raise SessionProblem(f"This is no header of a session: {problem}") from problem
+    except msgspec.ValidationError as error:
+        raise SessionProblem(
+            f"Invalid session header received from the remote session: {error}"
+        ) from error
     return SessionLog(SessionFile(known, [], []), stamps, replica=True)
 
 
-def open_session(path: Path, shelf: Shelf) -> SessionLog:
-    """The session in a file; where there is no file or an empty one, a new session.
+def open_session(path: Path, location: SessionLocation) -> SessionLog:
+    """Open a session file; a missing or empty file becomes a new session.
 
-    ``SessionInUse`` if somebody has it open: it can still be forked. A file of an older version is
-    replaced by one of the current; the old one stays beside it.
+    Raises ``SessionInUse`` if it is open: it can still be forked. A file of an older version is
+    migrated; the old file is kept beside it.
     """
-    path = Path(shelf.cwd, path)
+    path = Path(location.cwd, path)
     lock = lock_session(path)
-    mirror = shelf.mirror(path, lock)
+    writer = location.writer(path, lock)
     try:
-        lines = _read_lines(path, shelf.blobs)
+        lines = _read_lines(path, location.blobs)
         if not lines:
             header = SessionHeader(
                 version=SESSION_VERSION,
-                id=shelf.stamps.session_id(),
-                timestamp=shelf.stamps.now(),
-                cwd=shelf.cwd,
+                id=location.stamps.session_id(),
+                timestamp=location.stamps.now(),
+                cwd=location.cwd,
             )
-            return _begin(header, (), shelf.stamps, mirror)
-        content = parse_session(lines, path, shelf.stamps.entry_id)
-        mirror.follow(content.migrated)
-        return SessionLog(content, shelf.stamps, mirror)
+            return _begin(header, (), location.stamps, writer)
+        content = parse_session(lines, path, location.stamps.entry_id)
+        writer.follow(content.migrated)
+        return SessionLog(content, location.stamps, writer)
     except BaseException:
-        mirror.close()
+        writer.close()
         raise
 
 
-def read_session(path: Path, stamps: Stamps, blobs: BlobStore | None = None) -> SessionFile:
-    """What a session file holds. It is neither locked nor changed; it must exist."""
+def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) -> SessionFile:
+    """Read a session file without locking or changing it; it must exist."""
     lines = _read_lines(path, blobs)
     if not lines and not path.exists():
         raise SessionNotFound(path)
@@ -160,45 +164,42 @@ def _read_lines(path: Path, blobs: BlobStore | None) -> list[bytes]:
 
 
 def _begin(
-    header: SessionHeader, lines: Sequence[bytes], stamps: Stamps, mirror: Mirror | None
+    header: SessionHeader, lines: Sequence[bytes], stamps: IdFactory, writer: SessionWriter | None
 ) -> SessionLog:
-    outlines = [found for line in lines if (found := outline(line)) is not None]
+    outlines = [found for line in lines if (found := read_outline(line)) is not None]
     log = SessionLog(
-        SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, mirror
+        SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, writer
     )
-    if mirror is not None:
-        mirror.begin(
+    if writer is not None:
+        writer.begin(
             [encode_line(header), *lines], worth_keeping=any(map(is_worth_keeping, log.entries()))
         )
     return log
 
 
-# Which session a terminal used last, so that ``--continue`` in it goes on with that one.
-
-
 FOLDER = "terminals"
-"""In the agent's directory; one small file per terminal."""
+"""Folder in the agent's directory; one small file per terminal."""
 KEPT_DAYS = 30
 
 _STABLE = ("CMUX_SURFACE_ID", "TERM_SESSION_ID", "WT_SESSION")
-"""Variables whose values no other terminal has."""
+"""Variables with unique values per terminal."""
 _COUNTED = {"TMUX_PANE": "TMUX", "KITTY_WINDOW_ID": "KITTY_PID"}
-"""Variables that count from anew in every server, with the one that tells servers apart."""
+"""Variables that count per server, with the variable that identifies the server."""
 
 
 class Breadcrumb(Record):
-    """What a terminal used last."""
+    """The last session of a terminal."""
 
     cwd: str
     session: str
-    """The file."""
+    """The session file."""
 
 
 def terminal_key(environ: Mapping[str, str], *, tty: str | None, shell_pid: int) -> str | None:
-    """A name for this terminal that it keeps, and that no other has; ``None`` if there is none.
+    """Return a stable, unique name of this terminal; ``None`` if there is none.
 
-    ``tty`` is the name of the terminal device, ``shell_pid`` the process that started us: devices
-    are given to the next terminal when one is closed, but then another shell runs in it.
+    ``tty`` is the terminal device, ``shell_pid`` the parent process: a device is reused for the
+    next terminal, but with another shell.
     """
     for pane, server in _COUNTED.items():
         if environ.get(pane):
@@ -210,15 +211,15 @@ def terminal_key(environ: Mapping[str, str], *, tty: str | None, shell_pid: int)
 
 
 def leave_breadcrumb(agent_dir: Path, key: str, crumb: Breadcrumb, clock: Clock) -> None:
-    """Remember what the terminal uses now; where that is impossible it is not remembered."""
-    with suppress(PiError, UnicodeEncodeError):  # names of folders may be no text
+    """Store the current session of the terminal; failures are ignored."""
+    with suppress(PiError, UnicodeEncodeError):  # folder names may not be valid text
         folder = private_directory(agent_dir / FOLDER)
         replace_file(_file(folder, key), msgspec.json.encode(crumb))
         _remove_old(folder, clock.now_ms() / 1000 - KEPT_DAYS * 24 * 3600)
 
 
 def find_breadcrumb(agent_dir: Path, key: str) -> Breadcrumb | None:
-    """What the terminal used last, as far as it is remembered."""
+    """Return the last session of the terminal, if known."""
     try:
         stored = read_if_exists(_file(agent_dir / FOLDER, key))
         return None if stored is None else msgspec.json.decode(stored, type=Breadcrumb)
@@ -227,7 +228,7 @@ def find_breadcrumb(agent_dir: Path, key: str) -> Breadcrumb | None:
 
 
 def _digest(*parts: str) -> str:
-    import hashlib  # when a session ends, not when it begins
+    import hashlib  # deferred to the end of a session, to keep the start fast
 
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
 

@@ -1,7 +1,7 @@
-"""The bytes of a session file → its header, its entries and what the tree must know of each.
+"""Parses session files: header, entries, outlines; migrates old versions.
 
-Opening a file looks at every line but decodes only the outline of it; the whole entry is decoded
-when it is asked for. The line itself is kept, so that nothing this version does not know is lost.
+Opening a file reads every line but decodes only its outline; the whole entry is decoded on access.
+The line itself is kept, so that unknown fields are not lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from pi.ai.messages import Json
-from pi.base.files import FileProblem, may_never_end, open_regular
+from pi.base.files import FileAccessError, is_special_file, open_regular
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNREADABLE, Record
 from pi.coding.session.entries import (
@@ -29,25 +29,22 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.errors import NotASession
 
-# Older session files as the current version writes them. Pure, on JSON.
-
-
 NewId = Callable[[Container[str]], str]
-"""Makes an id that is not among those taken."""
+"""Returns an id that is not among those taken."""
 
 
 def version_of(header: Json) -> int:
-    """The version of a file by its header; one that says none is of the first.
+    """Return the version in a header; a header without one has version 1.
 
-    What is no number was not written by any version: it is taken for the current one, so that the
-    file is left as it is.
+    A value that is not a number was not written by any version: it counts as the current one, so
+    that the file is not changed.
     """
     version = header.get("version", 1)
     return version if type(version) is int else SESSION_VERSION
 
 
 def migrate(records: Sequence[Json], new_id: NewId) -> list[Json]:
-    """The records of a file, header first, in the current version; those of one are unchanged."""
+    """Convert the records of a file, header first, to the current version."""
     version = version_of(records[0])
     migrated = list(records)
     if version < 2:
@@ -59,7 +56,7 @@ def migrate(records: Sequence[Json], new_id: NewId) -> list[Json]:
 
 
 def _as_a_tree(records: list[Json], new_id: NewId) -> list[Json]:
-    """Every entry gets an id and follows the one before it; one that has an id keeps its place."""
+    """Give every entry an id and link it to the one before; an entry with an id keeps its place."""
     tree = records[:1]
     taken: set[str] = {str(record.get("id")) for record in records[1:]}
     parent: str | None = None
@@ -73,13 +70,13 @@ def _as_a_tree(records: list[Json], new_id: NewId) -> list[Json]:
 
 
 def _with_kept_id(record: Json, tree: list[Json]) -> Json:
-    """A compaction that names its first kept entry by number, naming it by id."""
+    """Replace the number of the first kept entry of a compaction by its id."""
     if record.get("type") != "compaction" or "firstKeptEntryIndex" not in record:
         return record
     compaction = dict(record)
     index = compaction.pop("firstKeptEntryIndex")
     known = type(index) is int and 0 <= index < len(tree)
-    # Number 0 is the header, so all was kept. A number of no entry keeps nothing: its own id.
+    # Number 0 is the header: everything was kept. An invalid number keeps nothing: its own id.
     kept = tree[max(index, 1)] if known else record
     return compaction | {"firstKeptEntryId": kept["id"]}
 
@@ -92,7 +89,7 @@ def _with_custom_role(record: Json) -> Json:
 
 
 class Outline(Record, gc=False):
-    """What the tree knows of an entry."""
+    """The fields of an entry that the tree needs."""
 
     type: str
     id: str
@@ -100,19 +97,19 @@ class Outline(Record, gc=False):
 
 
 class SessionFile(Record, kw_only=False):
-    """What a file holds."""
+    """The content of a file."""
 
     header: SessionHeader
     lines: list[bytes]
     """The entries, one line each, with its LF unless that was lost."""
     outlines: list[Outline]
-    """Of the same entries."""
+    """The outlines of the same entries."""
     migrated: bytes | None = None
-    """What the file is to hold instead, if it is of an older version."""
+    """New content of the file, if it has an older version."""
 
 
-LONGEST_LINE = 128 * 1024 * 1024
-"""Bytes of an entry: twice the largest answer, because JSON escapes some of its characters."""
+MAX_LINE_BYTES = 128 * 1024 * 1024
+"""Bytes of an entry: twice the largest response, because JSON escapes some characters."""
 _READ_AHEAD = 1 << 18
 _OUTLINES = msgspec.json.Decoder(Outline)
 _KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
@@ -120,7 +117,7 @@ _KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)
 
 @cache
 def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
-    """Made for the first entry of its kind: all kinds together take long, and few are met early."""
+    """Created on first use: all decoders together are slow to build, and few are needed early."""
     return msgspec.json.Decoder(_KINDS[type])
 
 
@@ -130,32 +127,32 @@ def _entry_start() -> re.Pattern[bytes]:
 
 
 def read_file(path: Path) -> list[bytes]:
-    """The lines of a file with their LF, which is the only thing that ends a line.
+    """Return the lines of a file with their LF, the only line terminator.
 
-    There are none where there is no such file. A line without end, such as a file system may leave
-    after a crash, is ``FileProblem``: it would be in memory several times.
+    Empty if the file does not exist. A line over the limit, as a file system may leave after a
+    crash, raises ``FileAccessError``: it would be in memory several times.
     """
     try:
-        if may_never_end(path):
+        if is_special_file(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
             return [_whole(line, path) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise FileProblem(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise FileAccessError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a file; ``None`` for one of more than ``LONGEST_LINE``, which is not kept."""
-    if os.fstat(file.fileno()).st_size <= LONGEST_LINE:
+    """Yield the lines of a file; ``None`` for one that is too long."""
+    if os.fstat(file.fileno()).st_size <= MAX_LINE_BYTES:
         yield from file  # twice as fast, and nearly every file is small
         return
     held: list[bytes] = []
     size = 0
     while piece := file.readline(_READ_AHEAD):
         size += len(piece)
-        if size <= LONGEST_LINE:
+        if size <= MAX_LINE_BYTES:
             held.append(piece)
         else:
             held.clear()
@@ -169,16 +166,16 @@ def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
 def _whole(line: bytes | None, path: Path) -> bytes:
     if line is not None:
         return line
-    raise FileProblem(
-        f"Cannot read {path}: it has a line of more than {LONGEST_LINE >> 20} MiB.",
+    raise FileAccessError(
+        f"Cannot read {path}: it has a line of more than {MAX_LINE_BYTES >> 20} MiB.",
         hint="No session of pi has such a line: the file is damaged, or not a session.",
     )
 
 
 def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
-    """What the lines of a session file say; ``NotASession`` if it is none.
+    """Parse the lines of a session file; raises ``NotASession``.
 
-    Lines that are no entries are passed over. ``path`` is for the error message.
+    Lines that are not entries are skipped. ``path`` is for the error message.
     """
     at, header = _find_header(lines, path)
     migrated = None
@@ -189,17 +186,17 @@ def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
     return SessionFile(_header(header), entries, outlines, migrated)
 
 
-def outline(line: bytes) -> Outline | None:
-    """The outline of a line; ``None`` if it is no entry."""
+def read_outline(line: bytes) -> Outline | None:
+    """Return the outline of a line; ``None`` if it is not an entry."""
     _, found = _entries([line])
     return found[0] if found else None
 
 
 def decode_entry(line: bytes, known: Outline) -> Entry:
-    """The whole entry; an ``UnknownEntry`` if it is of no kind or shape that is known."""
+    """Decode a whole entry; ``UnknownEntry`` if its kind or shape is unknown."""
     try:
         return _entry_decoder(known.type).decode(line)
-    except (KeyError, *UNREADABLE):  # of a kind, or of a shape, that is not known
+    except (KeyError, *UNREADABLE):  # of an unknown kind or shape
         data = read_object(line)
     if data is None:
         data = msgspec.to_builtins(known)
@@ -213,13 +210,13 @@ def decode_entry(line: bytes, known: Outline) -> Entry:
 
 
 def read_object(line: bytes) -> Json | None:
-    """The JSON object of a line, ``None`` if it holds none. Bad UTF-8 is read as U+FFFD."""
+    """Return the JSON object in a line, or ``None``. Invalid UTF-8 is read as U+FFFD."""
     value = _read(line)
     return value if isinstance(value, dict) else None
 
 
 def _read(line: bytes) -> object:
-    """The JSON value of a line; ``None`` also for one that is not valid."""
+    """Return the JSON value in a line; ``None`` if it is invalid."""
     try:
         return decode_line(line)
     except BadLine:
@@ -233,7 +230,7 @@ def _read(line: bytes) -> object:
 def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     entries: list[bytes] = []
     outlines: list[Outline] = []
-    decode = _OUTLINES.decode  # looked up once: this loop is what opening a session costs
+    decode = _OUTLINES.decode  # looked up once: this loop dominates opening a session
     for line in lines:
         try:
             found = decode(line)
@@ -249,7 +246,8 @@ def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
 
 
 def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
-    """The entries of an unusual line: at most one, or two that have lost the LF between them.
+    """Return the entries of an unusual line: at most one, or two that have lost the LF between
+    them.
 
     Programs that append to a torn line without ending it make such lines, and so does damage.
     """
@@ -265,7 +263,7 @@ def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
 
 
 def _careful_outline(line: bytes) -> Outline | None:
-    """The outline of a line where a field is not what it is elsewhere, or a text is damaged."""
+    """Return the outline of a line with an unexpected field type or damaged text."""
     data = read_object(line) or {}
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     if not texts.get("id") or texts.get("type", "session") == "session":
@@ -274,7 +272,7 @@ def _careful_outline(line: bytes) -> Outline | None:
 
 
 def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
-    """The first line that holds JSON, if it is a header."""
+    """Return the first line that holds JSON, if it is a header."""
     for at, line in enumerate(lines):
         match _read(line):
             case None:
@@ -287,7 +285,7 @@ def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
 
 
 def _header(data: Json) -> SessionHeader:
-    """What is known of a header; what others have added stays in the file."""
+    """Decode the known fields of a header; unknown ones stay in the file."""
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     return SessionHeader(
         version=version_of(data),
@@ -299,7 +297,7 @@ def _header(data: Json) -> SessionHeader:
 
 
 def _migrated(lines: Sequence[bytes], at: int, new_id: NewId) -> tuple[list[bytes], Json]:
-    """The lines in the current version, and their header; lines that do not change stay."""
+    """Return the lines in the current version and their header; other lines stay unchanged."""
     found = [(place, read_object(lines[place])) for place in range(at, len(lines))]
     records = [(place, record) for place, record in found if record is not None]
     renewed = migrate([record for _, record in records], new_id)
@@ -316,10 +314,10 @@ def _time(data: Json) -> str:
 
 
 def _without_nulls(data: Json) -> Json:
-    """``data`` without fields that say nothing: some writers say null for absent or not a number.
+    """Return ``data`` without null fields: some writers write null for absent or NaN.
 
-    Only where fields are known: null means something in tool arguments and in sections. A content
-    of null becomes an empty one, because messages without the field are not valid.
+    Only known fields: null is meaningful in tool arguments and sections. Null content becomes
+    empty, because messages without the field are invalid.
     """
     kept = {
         key: _without_nulls(value)

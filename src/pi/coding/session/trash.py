@@ -1,7 +1,7 @@
-"""Deleting a session so that it can be brought back.
+"""Deletes sessions so that they can be restored.
 
-It goes to the ``trash`` command if there is one, else to the desktop's trash, else to a folder in
-the agent's directory. Its artifacts go with it.
+Uses the ``trash`` command if there is one, else the desktop's trash, else a folder in the agent's
+directory. Artifacts are moved too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, private_directory
+from pi.base.files import FileAccessError, private_directory
 from pi.base.processes import allow_listed, find_program, run
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.errors import SessionNotFound
@@ -26,13 +26,13 @@ from pi.coding.session.writing import sole_use
 log = logging.getLogger(__name__)
 
 FOLDER = "trash"
-"""In the agent's directory."""
+"""Folder in the agent's directory."""
 TIMEOUT = 30.0
-"""Seconds that the command may take."""
+"""Time limit of the command, in seconds."""
 
 
 class Trash:
-    """Where sessions go that a person deletes."""
+    """Moves deleted sessions to the trash."""
 
     def __init__(self, agent_dir: Path, environ: Mapping[str, str], clock: Clock) -> None:
         self._own = agent_dir / FOLDER
@@ -40,7 +40,7 @@ class Trash:
         self._clock = clock
 
     async def delete(self, path: Path) -> None:
-        """Put a session into the trash; ``SessionInUse`` if anybody has it open."""
+        """Move a session to the trash; raises ``SessionInUse`` if it is open."""
         if not path.exists():
             raise SessionNotFound(path)
         with sole_use(path):
@@ -60,10 +60,10 @@ class Trash:
                 timeout=TIMEOUT,
                 max_output=10_000,
             )
-        except PiError as problem:
-            log.info("%s", problem)
+        except PiError as error:
+            log.info("%s", error)
             return
-        if not ended.ok:  # what it left where it was goes elsewhere
+        if not ended.ok:  # the next method handles what the command left
             log.info("%s failed: %s", command, ended.errors.decode(errors="replace"))
 
     def _put(self, path: Path) -> None:
@@ -74,14 +74,14 @@ class Trash:
                 private_directory(self._own)
                 shutil.move(path, next(free))
         except OSError as error:
-            raise FileProblem(
+            raise FileAccessError(
                 f"Cannot move {path} to the trash: {error.strerror or error}.",
                 hint="It was not deleted.",
             ) from error
 
     def _desktop_trash(self) -> Path | None:
         if sys.platform in ("darwin", "win32"):
-            return None  # theirs are not just folders
+            return None  # these systems have no plain trash folder
         data = self._environ.get("XDG_DATA_HOME", "")
         home = self._environ.get("HOME", "")
         if not data and not home:
@@ -89,26 +89,26 @@ class Trash:
         return Path(data or f"{home}/.local/share") / "Trash"
 
     def _put_on_desktop(self, path: Path, trash: Path) -> bool:
-        """As the trash specification of freedesktop.org has it; whether that was possible.
+        """Use the trash of the freedesktop.org specification; returns whether that was possible.
 
-        It is not from another file system: only renaming is sure to lose nothing.
+        Not across file systems: only renaming is certain to lose nothing.
         """
         try:
             files, notes = private_directory(trash / "files"), private_directory(trash / "info")
             target, noted = self._claim(path, files, notes)
-        except (OSError, PiError) as problem:
-            log.info("the desktop's trash cannot be used: %s", problem)
+        except (OSError, PiError) as error:
+            log.info("cannot use the desktop's trash: %s", error)
             return False
         try:
             path.rename(target)
             return True
-        except OSError as problem:
-            log.info("not in the desktop's trash: %s", problem)
+        except OSError as error:
+            log.info("not in the desktop's trash: %s", error)
             noted.unlink()
             return False
 
     def _claim(self, path: Path, files: Path, notes: Path) -> tuple[Path, Path]:
-        """A name in the desktop's trash, and the note that makes it ours."""
+        """Reserve a name in the desktop's trash; returns the target and its info file."""
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(self._clock.now_ms() / 1000))
         origin = quote(os.fsencode(path.absolute()))
         for target in _names(files, path.name):
@@ -118,16 +118,16 @@ class Trash:
             with noted.open("x", encoding="utf-8") as file:
                 file.write(f"[Trash Info]\nPath={origin}\nDeletionDate={day}\n")
             return target, noted
-        raise AssertionError("names never end")
+        raise AssertionError("unreachable: names never end")
 
 
 def _present(path: Path) -> list[Path]:
-    """What there is of a session."""
+    """Return the existing files of a session."""
     return [each for each in (path, artifact_directory(path)) if os.path.lexists(each)]
 
 
 def _names(folder: Path, name: str) -> Iterator[Path]:
-    """``name``, and further names like it, in a folder."""
+    """Yield ``name`` and numbered variants in a folder."""
     yield folder / name
     stem, suffix = Path(name).stem, Path(name).suffix
     number = 1

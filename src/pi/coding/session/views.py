@@ -1,6 +1,6 @@
-"""The tree of a session as a person or a program looks at it.
+"""Views of a session: tree nodes, landing points, statistics.
 
-A conversation is a chain as long as it lasted, so nothing here recurses.
+Nothing here recurses, because a conversation can be a chain of any length.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pi.coding.session.log import SessionLog
 
 
 class TreeNode(Struct, eq=False):
-    """An entry and what follows it."""
+    """An entry and its children."""
 
     id: str
     place: int
@@ -41,7 +41,7 @@ class TreeNode(Struct, eq=False):
 
 
 def session_tree(log: SessionLog) -> list[TreeNode]:
-    """The roots, usually one; children are in the order of the file."""
+    """Return the roots, usually one; children are in file order."""
     nodes = [_node(log, place) for place in range(len(log.tree))]
     roots: list[TreeNode] = []
     for node in nodes:
@@ -51,7 +51,7 @@ def session_tree(log: SessionLog) -> list[TreeNode]:
 
 
 def tree_json(log: SessionLog) -> bytes:
-    """The roots as a JSON array, each ``{entry, children, label?, labelTimestamp?}``."""
+    """Return the roots as a JSON array, each ``{entry, children, label?, labelTimestamp?}``."""
     parts: list[bytes] = []
     waiting: list[TreeNode | bytes] = [b"]", *_separated(session_tree(log)), b"["]
     while waiting:
@@ -72,7 +72,7 @@ def _node(log: SessionLog, place: int) -> TreeNode:
 
 
 def _separated(nodes: list[TreeNode]) -> list[TreeNode | bytes]:
-    """The nodes with commas between them, the first one last: the order of a stack."""
+    """Return the nodes with commas between them, in stack order (first one last)."""
     stacked: list[TreeNode | bytes] = []
     for node in reversed(nodes):
         stacked += [node, b","]
@@ -90,19 +90,18 @@ def _json(value: object) -> bytes:
     return encode_line(value).removesuffix(b"\n")
 
 
-# Where going to another entry of the tree leads, to go on from there. Nothing is moved.
-
-
 class Landing(Record):
-    """Where the leaf is after going to an entry."""
+    """Position of the leaf after moving to an entry."""
 
     leaf_id: str | None
     text: str | None = None
-    """What was said there, to be said differently; ``None`` if nothing was."""
+    """The text to edit there; ``None`` if there is none."""
 
 
 def landing(log: SessionLog, id: str) -> Landing:
-    """Where going to an entry leads: to say something again, one goes before it."""
+    """Return where moving to an entry leads. For a user message that is before it, to edit the
+    text.
+    """
     text = spoken_text(log.entry(id))
     if text is None:
         return Landing(leaf_id=id)
@@ -111,7 +110,7 @@ def landing(log: SessionLog, id: str) -> Landing:
 
 
 def spoken_text(entry: Entry) -> str | None:
-    """The words of a user's or an extension's message; ``None`` for any other entry."""
+    """Return the text of a user's or an extension's message; ``None`` for other entries."""
     match entry:
         case MessageEntry(message=UserMessage(content=content) | CustomMessage(content=content)):
             return _words(content)
@@ -125,11 +124,11 @@ def _words(content: str | tuple[Text | Image, ...]) -> str:
     return "\n".join(block.text for block in blocks(content) if isinstance(block, Text))
 
 
-# A session in numbers, in the JSON names of RPC.
+# Statistics, with the JSON names of RPC.
 
 
 class TokenTotals(Record):
-    """Tokens of everything that was ever asked in a session."""
+    """Tokens of all requests in a session."""
 
     input: int = 0
     output: int = 0
@@ -139,7 +138,7 @@ class TokenTotals(Record):
 
 
 class ContextUsage(Record):
-    """How full the window is; unknown after a compaction until the next answer."""
+    """Fill level of the window; unknown between a compaction and the next response."""
 
     tokens: int | None
     context_window: int
@@ -147,7 +146,7 @@ class ContextUsage(Record):
 
 
 class SessionStats(Record):
-    """Counts and cost of the whole file: every branch, and what was compacted away."""
+    """Counts and cost of the whole file: every branch, compacted parts included."""
 
     session_file: str | UnsetType = UNSET
     session_id: str
@@ -162,7 +161,7 @@ class SessionStats(Record):
 
 
 def usage_of(entry: Entry) -> Usage | None:
-    """What an entry has cost, if a model was asked for it."""
+    """Return the usage of an entry, if a model was called for it."""
     match entry:
         case (
             MessageEntry(

@@ -1,7 +1,8 @@
-"""The file of a session: every entry is in it when ``write`` returns, or ``problem`` says why not.
+"""Writes the session file: every entry is in it when ``write`` returns, or ``problem`` says why
+not.
 
-The log goes on in memory when the file fails; nobody above has to handle that. With each new entry
-the file is tried again, and once it can be written it gets everything that it lacks.
+If the file fails, the log continues in memory and callers need no error handling. Each new entry
+retries the file; once it is writable it gets all missing entries.
 """
 
 from __future__ import annotations
@@ -14,24 +15,21 @@ from typing import TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.files import (
+    FileAccessError,
     FileLock,
-    FileProblem,
-    LockedByAnother,
+    FileLocked,
     private_directory,
     read_regular,
     replace_file,
 )
 from pi.coding.session.errors import SessionInUse
 
-# One writer per session: a lock beside the file, for as long as the session is open.
-
-
 _PID_AT = 1
-"""Where in the lock file the pid begins: Windows keeps others from reading the first byte."""
+"""Offset of the pid in the lock file: Windows blocks reading the locked first byte."""
 
 
 class SessionLock(FileLock):
-    """The turn at one session, by whatever path it is reached. The file goes with the lock."""
+    """Exclusive lock of one session, by any path. The lock file is removed with the lock."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(Path(f"{os.path.realpath(path)}.lock"))
@@ -42,14 +40,16 @@ class SessionLock(FileLock):
         if not self._is_current():  # the last holder removed the file while we opened it
             super()._release()
             return self._take()
-        with suppress(OSError):  # a full disk: the lock holds without the pid, which only informs
+        with suppress(
+            OSError
+        ):  # a full disk: the lock works without the pid, which is informational
             os.ftruncate(self._fd, 0)
             os.write(self._fd, f" {os.getpid()}\n".encode())
         return True
 
     def _release(self) -> None:
-        if self._is_current():  # otherwise it is somebody else's by now
-            with suppress(OSError):  # Windows does not remove what is open
+        if self._is_current():  # otherwise it belongs to another process by now
+            with suppress(OSError):  # Windows does not remove open files
                 self._path.unlink()
         super()._release()
 
@@ -60,33 +60,33 @@ class SessionLock(FileLock):
             return False
 
     def holder(self) -> int | None:
-        """The process that has the lock, if it can be told."""
+        """The process that has the lock, if known."""
         with suppress(OSError, ValueError):
             return int(read_regular(self._path)[_PID_AT:])
         return None
 
 
 def lock_session(path: Path) -> SessionLock | None:
-    """Keep others from writing to the session; ``SessionInUse`` if one does.
+    """Lock a session for writing; raises ``SessionInUse``.
 
-    ``None`` where no lock can be made, as in a directory that cannot be written to: reading a
-    session must not fail for that.
+    Returns ``None`` where no lock can be created, e.g. in a read-only directory: reading a session
+    must still work.
     """
     lock = SessionLock(path)
     try:
         lock.__enter__()
-    except LockedByAnother as busy:
+    except FileLocked as busy:
         raise SessionInUse(path, lock.holder()) from busy
-    except FileProblem:
+    except FileAccessError:
         return None
     return lock
 
 
 @contextmanager
 def sole_use(path: Path) -> Iterator[None]:
-    """Keep others from opening a session for the time of ``with``; ``SessionInUse`` if one has.
+    """Lock a session during the ``with`` block; raises ``SessionInUse``.
 
-    Where no lock can be made there is none.
+    Where no lock can be created there is none.
     """
     lock = lock_session(path)
     try:
@@ -97,16 +97,16 @@ def sole_use(path: Path) -> Iterator[None]:
 
 
 Report: TypeAlias = Callable[[str], None]
-"""Shows one line to the person."""
+"""Shows one line to the user."""
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Mirror:
-    """One session file that is being written.
+class SessionWriter:
+    """Writer of one session file.
 
-    A new file appears, complete and at once, with the first line that is worth keeping; until then
-    the lines wait. An existing one is only ever appended to, with one ``write`` per line.
+    A new file is created completely and at once with the first line worth keeping; until then lines
+    are buffered. An existing file is only appended to, with one ``write`` per line.
     """
 
     def __init__(
@@ -123,36 +123,36 @@ class Mirror:
         """Why the file lacks the latest entries, if it does."""
         self._report = report
         self._stored = stored
-        """From a line as it is used to the line that the file is to have."""
+        """Converts a line in memory to its form in the file."""
         self._lock = lock
         self._id_lock = id_lock
-        """Held by a new session whose id was given, until it is closed."""
+        """Held by a new session with a given id until it is closed."""
         self._waiting: list[bytes] = []
         """Lines that are not in the file yet."""
         self._has_given_up = False
         self._file: os.stat_result | None = None
-        """The file that is appended to; ``None`` as long as there is none."""
+        """The file being appended to; ``None`` if there is none."""
 
     @property
     def problem(self) -> str | None:
-        """The same as a sentence for the user of the open session."""
+        """The same as a sentence for the user."""
         if self.reason is None:
             return None
-        return f"The session is no longer saved, it goes on in memory: {self.reason}."
+        return f"The session is no longer saved, it continues in memory: {self.reason}."
 
     @property
     def exists(self) -> bool:
-        """Whether there is something in the file, as far as we know."""
+        """Whether the file has content, as far as known."""
         return self._file is not None
 
     def begin(self, lines: Sequence[bytes], *, worth_keeping: bool) -> None:
-        """Take the first lines of a new file, with their LF."""
+        """Buffer the first lines of a new file, with their LF."""
         self._waiting.extend(lines)
         if worth_keeping or self.reason is not None:
             self._attempt(self._publish)
 
     def follow(self, migrated: bytes | None = None) -> None:
-        """Go on with an existing file; ``migrated`` takes its place, and it stays as a backup."""
+        """Continue an existing file; ``migrated`` replaces its content, and a backup is kept."""
 
         def look() -> None:
             if migrated is not None:
@@ -161,10 +161,12 @@ class Mirror:
             self._file = self.path.stat()
 
         self._attempt(look)
-        self._has_given_up = self._file is None  # nothing can be put behind what is not as it was
+        self._has_given_up = (
+            self._file is None
+        )  # never append to a file that has changed unexpectedly
 
     def write(self, line: bytes, *, worth_keeping: bool) -> None:
-        """Take one line with its LF."""
+        """Write one line with its LF."""
         if self._has_given_up:
             return
         if self._file is None:
@@ -174,7 +176,7 @@ class Mirror:
             self._attempt(self._append)
 
     def close(self) -> None:
-        """Write what is still to be written, and let others write to the session."""
+        """Write all buffered lines and release the lock."""
         if self.reason is not None and not self._has_given_up:
             self._attempt(self._publish if self._file is None else self._append)
         for lock in (self._lock, self._id_lock):
@@ -190,8 +192,8 @@ class Mirror:
             self._fail(f"{self.path} was removed")
         except OSError as error:
             self._fail(f"cannot write {self.path}: {error.strerror or error}")
-        except PiError as problem:
-            self._fail(problem.message.removesuffix("."))
+        except PiError as error:
+            self._fail(error.message.removesuffix("."))
 
     def _succeed(self) -> None:
         if self.reason is not None:
@@ -209,7 +211,7 @@ class Mirror:
         if self._lock is None:
             self._lock = lock_session(self.path)
         if self.path.exists() and self.path.stat().st_size:
-            raise FileProblem(f"{self.path} was made by another program")
+            raise FileAccessError(f"{self.path} was made by another program")
         replace_file(self.path, b"".join(map(self._stored, self._waiting)))
         self._waiting.clear()
         self._file = self.path.stat()
@@ -218,7 +220,7 @@ class Mirror:
         fd = os.open(self.path, _FLAGS)
         try:
             if self._file is None or not os.path.samestat(os.fstat(fd), self._file):
-                raise FileProblem(f"{self.path} was replaced by another program")
+                raise FileAccessError(f"{self.path} was replaced by another program")
             start = b"\n" if _is_torn(fd) else b""
             while self._waiting:
                 _write_all(fd, start + self._stored(self._waiting[0]))
@@ -229,10 +231,10 @@ class Mirror:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Append everything or nothing: half a line, tried again, could become the same line twice."""
+    """Append everything or nothing: a partial line, retried, could become a duplicate."""
     before, rest = os.lseek(fd, 0, os.SEEK_END), memoryview(data)
     try:
-        while rest:  # once, unless the disk is full: the second attempt then says so
+        while rest:  # one iteration, unless the disk is full: the second attempt then reports it
             rest = rest[os.write(fd, rest) :]
     except OSError:
         is_last = os.fstat(fd).st_size == before + len(data) - len(rest)
@@ -242,7 +244,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _is_torn(fd: int) -> bool:
-    """Whether the file ends in the middle of a line; that line is left as it is."""
+    """Whether the file ends in the middle of a line, which is not changed."""
     if os.lseek(fd, 0, os.SEEK_END) == 0:
         return False
     os.lseek(fd, -1, os.SEEK_END)
@@ -250,7 +252,7 @@ def _is_torn(fd: int) -> bool:
 
 
 def _keep_backup(path: Path) -> None:
-    """Copy the file beside itself, under a name that is free."""
+    """Copy the file beside itself, under an unused name."""
     backup, number = Path(f"{path}.bak"), 1
     while backup.exists():
         number += 1

@@ -1,5 +1,5 @@
-"""Settings: two JSON files that people and pi write, merged, and read leniently.
+"""Settings: two JSON files, merged and read leniently.
 
-The person's own file lies in the agent directory, the project's in ``.pi``. Must not know how a
-setting is used: whoever needs one declares its record. ``table`` describes all of them for users.
+The user's file is in the agent directory, the project's in ``.pi``. Must not know how a setting is
+used: each user of a setting declares its record. ``table`` describes all settings for users.
 """

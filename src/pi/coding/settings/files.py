@@ -1,4 +1,4 @@
-"""One settings file: read as it is, written key by key under the lock that the original takes."""
+"""Settings files: reading, merging of layers, and key-by-key writing under the original's lock."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE
 
-# Settings as JSON objects: old spellings, and one layer over another. Pure.
-
-
 COMBINED = ("packages", "extensions", "skills", "prompts", "themes")
 """Lists of resources: a project adds to them and does not replace them."""
 
 
 def migrated(raw: Json) -> Json:
-    """``raw`` with what older versions wrote under the names of today."""
+    """Return ``raw`` with old setting names replaced by current ones."""
     new = dict(raw)
     if "queueMode" in new:
         new.setdefault("steeringMode", new.pop("queueMode"))
     if "websockets" in new:
-        wanted = new.pop("websockets")
-        if wanted is True:
+        enabled = new.pop("websockets")
+        if enabled is True:
             new.setdefault("transport", "websocket")
     skills = new.get("skills")
     if isinstance(skills, dict):
@@ -45,8 +42,8 @@ def migrated(raw: Json) -> Json:
     return new
 
 
-def merged(below: Json, above: Json) -> Json:
-    """One layer over another: objects merge, lists of resources add up, the rest is replaced."""
+def merge_layers(below: Json, above: Json) -> Json:
+    """Merge two layers: objects merge, lists of resources add up, other values are replaced."""
     result = _merged_objects(below, above)
     for name in COMBINED:
         lower, upper = below.get(name), above.get(name)
@@ -56,7 +53,7 @@ def merged(below: Json, above: Json) -> Json:
 
 
 def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
-    """``raw`` with ``value`` at ``path``; ``None`` removes what is there. Nothing else changes."""
+    """Return ``raw`` with ``value`` at ``path``; ``None`` removes it. Nothing else changes."""
     name, *rest = path
     changed = dict(raw)
     if rest:
@@ -69,7 +66,7 @@ def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
 
 
 def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """What stands at ``path``; ``None`` when nothing does."""
+    """Return the value at ``path``, or ``None``."""
     found: Any = raw
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
@@ -91,11 +88,11 @@ def _object(value: object) -> Json:
 
 
 class BadSettings(PiError):
-    """A settings file that cannot be understood; it is left as it is."""
+    """A settings file is invalid; it is not changed."""
 
 
 class SettingsFile:
-    """What a file holds; a missing one holds nothing, and reading creates nothing."""
+    """One settings file. A missing file is empty; reading creates nothing."""
 
     def __init__(self, path: Path, *, clock: Clock, wait: float = 15.0) -> None:
         self.path = path
@@ -103,15 +100,15 @@ class SettingsFile:
         self._wait = wait
 
     def read(self) -> Json:
-        """Everything in the file, under the names of today; ``BadSettings`` if it is broken."""
+        """Return the content with current setting names; raises ``BadSettings``."""
         return migrated(self._raw())
 
     def change(self, changes: Mapping[tuple[str, ...], object]) -> Json:
-        """Set single values, by path, and keep every other byte's meaning; ``None`` removes one.
+        """Set single values by path and keep everything else; ``None`` removes one.
 
-        What somebody else wrote meanwhile stays. A broken file is not replaced.
+        Concurrent changes of other programs are kept. An invalid file is not replaced.
         """
-        import json  # whose indentation people know; reading is msgspec's
+        import json  # for its indentation; msgspec reads the file
 
         private_directory(self.path.parent)
         with DirectoryLock(self.path, wait=self._wait, clock=self._clock):
@@ -128,8 +125,8 @@ class SettingsFile:
             return {}
         try:
             raw = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-        except UNREADABLE as problem:
-            raise BadSettings(f"Invalid settings file {self.path}: {problem}") from problem
+        except UNREADABLE as error:
+            raise BadSettings(f"Invalid settings file {self.path}: {error}") from error
         if not isinstance(raw, dict):
             raise BadSettings(f"Invalid settings file {self.path}: it must hold a JSON object")
         return raw

@@ -1,4 +1,4 @@
-"""The settings of one session: files, what the command line says, and defaults."""
+"""The merged settings of one session, and lenient reading into records."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.files import SettingsFile, merged, migrated, value_at, with_value
+from pi.coding.settings.files import SettingsFile, merge_layers, migrated, value_at, with_value
 from pi.coding.settings.values import GLOBAL_ONLY, Values
-
-# Settings as records: each value is taken if it fits, and named if it does not. Pure.
-
 
 R = TypeVar("R", bound=Record)
 
@@ -25,16 +22,15 @@ Warn: TypeAlias = Callable[[str], None]
 
 
 def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R:
-    """A ``kind`` with every value of ``raw`` that has the right type.
+    """Return a ``kind`` with every value of ``raw`` that has the right type.
 
-    What does not fit is told with its name and keeps its default; unknown names are not our
-    business.
+    Other values are reported by name and keep their default; unknown names are ignored.
     """
     if not isinstance(raw, dict):
         warn(f'Ignored setting "{where}": expected an object, got {_shown(raw)}')
         raw = {}
     if raw.keys().isdisjoint(kind.__struct_encode_fields__):
-        return kind()  # before types are looked at, which takes longer than all the rest
+        return kind()  # before the types are inspected, which is the slow part
     taken: Json = {}
     for field in fields(kind):
         if field.encode_name in raw:
@@ -42,8 +38,8 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
             value = raw[field.encode_name]
             try:
                 taken[field.name] = _value(field.type, value, warn, name)
-            except msgspec.ValidationError as problem:
-                warn(f'Ignored setting "{name}": {_reason(problem)}, got {_shown(value)}')
+            except msgspec.ValidationError as error:
+                warn(f'Ignored setting "{name}": {_reason(error)}, got {_shown(value)}')
     return kind(**taken)
 
 
@@ -53,8 +49,8 @@ def _value(kind: Any, value: object, warn: Warn, name: str) -> object:
     return msgspec.convert(value, kind)
 
 
-def _reason(problem: msgspec.ValidationError) -> str:
-    text = str(problem).split(" - at ")[0].split(", got ")[0]
+def _reason(error: msgspec.ValidationError) -> str:
+    text = str(error).split(" - at ")[0].split(", got ")[0]
     return text[:1].lower() + text[1:]
 
 
@@ -63,10 +59,9 @@ def _shown(value: object) -> str:
 
 
 class Settings:
-    """Defaults, the person's file, the trusted project's file, overrides: later ones win.
+    """Defaults, the user's file, the trusted project's file, overrides: later ones win.
 
-    ``warnings`` tells what could not be used, as far as somebody wanted to use it. Nothing is read
-    before ``load``.
+    ``warnings`` lists invalid values, as far as they were read. Nothing is read before ``load``.
     """
 
     def __init__(
@@ -84,13 +79,13 @@ class Settings:
         self._merged: Json = dict(self._overrides)
         self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
         self._listeners: list[Callable[[], None]] = []
-        self._tell: Callable[[str], None] | None = None
+        self._report: Callable[[str], None] | None = None
 
     @classmethod
     def of(
         cls, agent_dir: Path, cwd: Path, *, trusted: bool = False, clock: Clock | None = None
     ) -> Settings:
-        """The settings of a person and, if it is trusted, of a project; read at once."""
+        """Read the settings of the user and, if trusted, of the project."""
         clock = clock or SystemClock()
         settings = cls(SettingsFile(agent_dir / "settings.json", clock=clock))
         settings.load()
@@ -100,38 +95,38 @@ class Settings:
 
     @classmethod
     def in_memory(cls, values: Json | None = None) -> Settings:
-        """Settings without files, for tests and for programs that embed pi.
+        """Make settings without files, for tests and for programs that embed pi.
 
         Dotted names are paths, as in ``set``: ``{"compaction.enabled": False}``.
         """
         nested: Json = {}
         for name, value in (values or {}).items():
-            nested = merged(nested, with_value({}, name.split("."), value))
+            nested = merge_layers(nested, with_value({}, name.split("."), value))
         return cls(overrides=nested)
 
     # Reading --------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the files again; what cannot be understood is warned of and left out."""
+        """Read the files again; invalid content is reported and ignored."""
         self.warnings.clear()
         self._user = self._read(self._user_file)
         self._project = self._read(self._project_file)
         self._merge()
 
     def trust_project(self, file: SettingsFile) -> None:
-        """From now on the project's file counts too."""
+        """Include the project's file from now on."""
         self._project_file = file
         self._project = self._read(file)
         self._merge()
 
     @property
     def values(self) -> Values:
-        """The settings that everybody may want to know."""
+        """The general settings."""
         return self.section((), Values)
 
     @property
     def overrides(self) -> Json:
-        """What holds for this run only: from the command line, or set without storing it."""
+        """Values for this run only: from the command line, or set without storing."""
         return self._overrides
 
     @property
@@ -140,7 +135,7 @@ class Settings:
         return self._merged
 
     def section(self, path: Sequence[str], kind: type[R]) -> R:
-        """The object at ``path`` as a record; the same one until something changes."""
+        """Return the object at ``path`` as a record; cached until something changes."""
         key = (tuple(path), kind)
         found = self._sections.get(key)
         if not isinstance(found, kind):
@@ -152,45 +147,45 @@ class Settings:
         return found
 
     def layer(self, scope: str, path: Sequence[str]) -> object:
-        """The value in one layer, ``user`` or ``project``, alone.
+        """Return the value in one layer alone, ``user`` or ``project``.
 
-        Settings in memory are the user's: nothing else could hold their lists of resources.
+        Settings in memory count as the user's, so that they can contain lists of resources.
         """
         if scope == "user" and self._user_file is None:
             return value_at(self._overrides, path)
         return value_at(self._user if scope == "user" else self._project, path)
 
-    def tell_warnings(self, tell: Callable[[str], None]) -> None:
-        """Have ``tell`` called with every warning, those so far included."""
-        self._tell = tell
+    def on_warning(self, report: Callable[[str], None]) -> None:
+        """Call ``report`` with every warning, past ones included."""
+        self._report = report
         for warning in self.warnings:
-            tell(warning)
+            report(warning)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have ``listener`` called after every change; gives what ends that."""
+        """Call ``listener`` after every change. Returns an unsubscribe function."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     # Changing -------------------------------------------------------------------------------------
 
     def set(self, changes: Mapping[str, object]) -> None:
-        """Store values, by dotted name, in the person's file; ``None`` removes one.
+        """Store values by dotted name in the user's file; ``None`` removes one.
 
-        Without a file they last as long as the program. ``PiError`` if they cannot be stored: then
-        they hold for this session all the same.
+        Without a file they last as long as the program. Raises ``PiError`` if they cannot be
+        stored; they are still valid for this session.
         """
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
-        problem: PiError | None = None
+        error: PiError | None = None
         if self._user_file is not None:
             try:
                 self._user = self._user_file.change(paths)
             except PiError as failed:
-                problem = failed
-        if self._user_file is None or problem is not None:
+                error = failed
+        if self._user_file is None or error is not None:
             self.override(changes)
         self._merge()
-        if problem is not None:
-            raise problem
+        if error is not None:
+            raise error
 
     def set_for_project(self, changes: Mapping[str, object]) -> None:
         """Store values in the project's file, which must be trusted."""
@@ -201,7 +196,7 @@ class Settings:
         self._merge()
 
     def override(self, changes: Mapping[str, object]) -> None:
-        """Have values hold for this session only."""
+        """Set values for this session only."""
         for name, value in changes.items():
             self._overrides = with_value(self._overrides, name.split("."), value)
         self._merge()
@@ -213,13 +208,13 @@ class Settings:
             return {}
         try:
             return file.read()
-        except PiError as problem:
-            self._warn(problem.message)
+        except PiError as error:
+            self._warn(error.message)
             return {}
 
     def _merge(self) -> None:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
-        self._merged = merged(merged(self._user, project), self._overrides)
+        self._merged = merge_layers(merge_layers(self._user, project), self._overrides)
         self._sections.clear()
         for listener in tuple(self._listeners):
             listener()
@@ -228,5 +223,5 @@ class Settings:
         if text in self.warnings:
             return
         self.warnings.append(text)
-        if self._tell is not None:
-            self._tell(text)
+        if self._report is not None:
+            self._report(text)

@@ -1,8 +1,8 @@
-"""Every setting of ``settings.json`` as one row of a table.
+"""Table of all settings in ``settings.json``.
 
 ``/settings``, ``pi doctor``, the guide and ``docs/reference/settings.md`` are made from these rows.
-Tests compare names and defaults with the records that the program reads. Nothing of this is loaded
-at the start of a session.
+Tests compare names and defaults with the records that the program reads. Not loaded at the start of
+a session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["choice", "number", "text", "list", "json"]
 """``list`` is a JSON array of strings, ``json`` any other array or object."""
 
 Applies: TypeAlias = Literal["at once", "reload", "start"]
-"""When a change counts: at once, after ``/reload`` and in new sessions, at the next start."""
+"""When a change takes effect: at once, after ``/reload`` and in new sessions, at the next start."""
 
 Value: TypeAlias = str | int | bool | None
 
@@ -33,14 +33,14 @@ FOR_THE_FIRST_FRAME = frozenset(
         "terminal.images",
     }
 )
-"""Settings that count before anything of a project may be read, and so only for the user."""
+"""Settings needed before anything of a project may be read, so only the user's file counts."""
 
 
 class Setting(Record):
-    """One row."""
+    """One setting."""
 
     name: str
-    """Its place in ``settings.json``, with dots."""
+    """Its path in ``settings.json``, with dots."""
     label: str
     description: str
     kind: Kind
@@ -50,12 +50,12 @@ class Setting(Record):
     least: int = 0
     most: int | None = None
     needs: tuple[str, ...] = ()
-    """Switches that must be on; otherwise the setting has no effect."""
+    """Settings that must be on for this one to have an effect."""
     applies: Applies = "at once"
 
     @property
     def is_global(self) -> bool:
-        """Whether only the user's own file counts, not that of a project."""
+        """Whether only the user's file counts, not that of a project."""
         return self.name in GLOBAL_ONLY or self.name in FOR_THE_FIRST_FRAME
 
     @property
@@ -70,21 +70,21 @@ class Setting(Record):
         return tuple(found)
 
 
-# How rows are written -----------------------------------------------------------------------------
+# Row constructors ---------------------------------------------------------------------------------
 
 
 def group(name: str, *settings: Setting) -> tuple[Setting, ...]:
-    """Settings that belong together."""
+    """Group of settings."""
     return tuple(replace(setting, group=name) for setting in settings)
 
 
 def needing(names: tuple[str, ...], *settings: Setting) -> tuple[Setting, ...]:
-    """Settings without effect unless the switches ``names`` are on."""
+    """Settings without effect unless ``names`` are on."""
     return tuple(replace(setting, needs=names) for setting in settings)
 
 
 def applied(when: Applies, *settings: Setting) -> tuple[Setting, ...]:
-    """Settings whose changes do not count at once."""
+    """Settings whose changes do not take effect at once."""
     return tuple(replace(setting, applies=when) for setting in settings)
 
 
@@ -140,7 +140,7 @@ _QUEUE = ("one-at-a-time", "all")
 _AUTO = ("auto", True, False)
 _PATHS = "Further paths; !glob leaves out, +path and -path add or remove one."
 
-# One row is one line, so that the table can be read.
+# One row per line, so that the table is readable.
 # fmt: off
 # ruff: noqa: E501
 
@@ -355,7 +355,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 WRITTEN_BY_PI = {"lastChangelogVersion": "The last version whose changes were shown."}
-"""Values in the file that nobody needs to change."""
+"""Values in the file that users need not change."""
 
 WITHOUT_EFFECT = {
     "enableInstallTelemetry": "pi sends no telemetry",
@@ -364,4 +364,4 @@ WITHOUT_EFFECT = {
     "terminal.clearOnShrink": "rows that are no longer used are always cleared",
     "markdown.mermaid": "diagrams are shown as their source",
 }
-"""Settings of the original that do nothing here, and why; they stay in the file."""
+"""Settings of the original without effect here, and why; they stay in the file."""

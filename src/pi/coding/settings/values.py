@@ -1,6 +1,6 @@
-"""The settings of ``settings.json`` that belong to nobody in particular, with their defaults.
+"""The general settings of ``settings.json`` with their defaults.
 
-Objects such as ``compaction`` or ``retry`` are declared by whoever they configure.
+Objects such as ``compaction`` or ``retry`` are declared by the code that they configure.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pi.ai.models.model import ThinkingLevel
 from pi.base.records import Record
 
 GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy", "oauthClients"})
-"""What a project may not decide for the person."""
+"""Settings that a project cannot change."""
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
 class ThinkingBudgets(Record):
-    """Tokens that a level may think, for models that count them."""
+    """Thinking tokens per level, for models that count them."""
 
     minimal: int = 1024
     low: int = 2048
@@ -29,7 +29,7 @@ class ThinkingBudgets(Record):
 
 
 class TerminalValues(Record):
-    """How the terminal is used."""
+    """Terminal features."""
 
     show_images: bool = True
     image_width_cells: Annotated[int, Meta(ge=1)] = 60
@@ -40,33 +40,33 @@ class TerminalValues(Record):
 
 
 class ImageValues(Record):
-    """What happens to pictures before a model sees them."""
+    """Processing of images before they are sent to a model."""
 
     auto_resize: bool = True
     block_images: bool = False
 
 
 class MarkdownValues(Record):
-    """How answers are drawn."""
+    """Rendering of responses."""
 
     code_block_indent: str = "  "
 
 
 class TuiValues(Record):
-    """How much is drawn."""
+    """Limits of the screen."""
 
     max_inline_images: Annotated[int, Meta(ge=0)] = 20
-    """Images that stay on the screen; older ones are shown as their names."""
+    """Images that stay drawn; older ones are shown as their names."""
 
 
 class WarningValues(Record):
-    """Warnings that can be switched off."""
+    """Warnings that can be disabled."""
 
     anthropic_extra_usage: bool = True
 
 
 class Values(Record):
-    """Names and defaults are the ones of the file."""
+    """Names and defaults are those of the file."""
 
     default_provider: str | None = None
     default_model: str | None = None

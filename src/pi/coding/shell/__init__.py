@@ -1,4 +1,4 @@
-"""Running commands: the person's shell, its environment, what it writes and how it is ended.
+"""Running commands: the user's shell, its environment, its output, and how it is terminated.
 
-Knows nothing of tools, models and sessions: callers pass in where, with what and for how long.
+Does not import tools, models or sessions: callers pass working directory, environment and timeout.
 """

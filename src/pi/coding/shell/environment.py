@@ -1,4 +1,4 @@
-"""What commands get to see of our environment, as rules that can be shown to a person. Pure."""
+"""Environment variables for child processes, and the rules that withhold some of them. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pi.ai.auth.config_values import SHORTEST_SECRET
 from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART
 from pi.base.records import Record
 
-Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
+WithheldReason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
 
-MARKS = {"AI_AGENT": "pi", "PI_CODING_AGENT": "true"}
-"""Tell every child who started it."""
+MARKER_VARIABLES = {"AI_AGENT": "pi", "PI_CODING_AGENT": "true"}
+"""Set for every child process."""
 
 SESSION_VARIABLES = frozenset(
     {"PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"}
 )
-"""Set anew for the bash tool; a pi that runs inside a pi does not hand on its parent's."""
+"""Set for the bash tool. A nested pi does not pass on those of its parent."""
 
 UNATTENDED = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -35,7 +35,7 @@ UNATTENDED = {
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }
-"""Nobody sits at the keyboard of a command: what would ask or page gives up or goes on."""
+"""Commands have no keyboard: programs must not prompt, page or open an editor."""
 
 AUTOMATED = {
     "CI": "true",
@@ -51,29 +51,29 @@ AUTOMATED = {
 
 
 class EnvironmentRules(Record):
-    """Which variables are kept from commands of the person and of the model."""
+    """Which variables are withheld from commands of the user and of the model."""
 
     credentials: frozenset[str] = frozenset()
     """Keys and tokens of model providers; see ``pi.ai.auth.secrets``."""
     secrets: frozenset[str] = frozenset()
-    """Values of keys and tokens: a variable of any name that holds one is withheld, too."""
+    """Values of keys and tokens: a variable that contains one is withheld, whatever its name."""
     from_dotenv: frozenset[str] = frozenset()
-    """Names whose value came only from a ``.env`` file."""
+    """Names that are set only by a ``.env`` file."""
     allow: tuple[str, ...] = ()
-    """Names or patterns (``AWS_*``) that are let through although they would be withheld."""
+    """Names or patterns (``AWS_*``) that are passed on although they would be withheld."""
     deny: tuple[str, ...] = ()
-    """Names or patterns that are withheld in addition; they beat ``allow``."""
+    """Names or patterns that are withheld in addition; takes precedence over ``allow``."""
 
 
 class Withheld(Record):
-    """A variable that commands do not see; its value is not told."""
+    """A variable that commands do not see, without its value."""
 
     name: str
-    reason: Reason
+    reason: WithheldReason
 
 
-def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
-    """What of ``environ`` commands do not see, sorted by name: for ``pi doctor``."""
+def withheld_variables(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
+    """Return the variables that commands do not see, sorted by name, for ``pi doctor``."""
     return [
         Withheld(name=name, reason=reason)
         for name in sorted(environ)
@@ -82,36 +82,36 @@ def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withhe
 
 
 def command_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
-    """The environment of the bash tool and of the user's own ``!`` commands."""
+    """Return the environment of the bash tool and of the user's ``!`` commands."""
     return program_environment(environ, rules) | UNATTENDED
 
 
 def program_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
-    """The environment of programs that the user sits in front of: editor, browser, uploads."""
+    """Return the environment of interactive programs: editor, browser, uploads."""
     seen = {name: value for name, value in environ.items() if _reason(name, value, rules) is None}
-    return seen | MARKS
+    return seen | MARKER_VARIABLES
 
 
 def set_by_profiles(rules: EnvironmentRules) -> tuple[str, ...]:
-    """Secrets that a profile or a prefix may set again in the shell of a command."""
+    """Return the secrets to unset, because a shell profile or prefix may set them again."""
     return tuple(sorted(n for n in rules.credentials if _reason(n, "", rules) is not None))
 
 
-def automated(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ``AUTOMATED``; ``PI_BASH_NO_CI`` leaves out the one that changes most."""
+def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of ``AUTOMATED``; without ``CI`` if ``PI_BASH_NO_CI`` is set."""
     no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
     return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
 
 
 def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of extensions, MCP servers, status commands, installers and search tools."""
-    from pi.base.processes import allow_listed  # no session begins with starting a process
+    """Return the environment of extensions, MCP servers, status commands, installers, searches."""
+    from pi.base.processes import allow_listed  # lazy: a start runs no process
 
-    return allow_listed(environ) | MARKS
+    return allow_listed(environ) | MARKER_VARIABLES
 
 
-def _reason(name: str, value: str, rules: EnvironmentRules) -> Reason | None:
-    from pi.base.processes.environment import GIT_PLACES  # as above
+def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | None:
+    from pi.base.processes.environment import GIT_PLACES  # lazy: a start runs no process
 
     if _matches(name, rules.deny):
         return "denied"
@@ -127,7 +127,7 @@ def _reason(name: str, value: str, rules: EnvironmentRules) -> Reason | None:
 
 
 def _holds_secret(name: str, value: str, rules: EnvironmentRules) -> bool:
-    """Whether the value is a secret, or contains one that is too long to be there by chance."""
+    """Whether the value is a secret, or contains one that is too long to match by chance."""
     if len(value) < SHORTEST_SECRET or EVERYDAY.fullmatch(name):
         return False
     return value in rules.secrets or any(

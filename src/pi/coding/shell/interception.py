@@ -1,4 +1,4 @@
-"""Commands for which there is a better tool, refused with a word about it. Pure."""
+"""Rejects commands for which a tool exists, with a message that names the tool. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pi.base.records import Record
 
 
 class InterceptionRule(Record):
-    """A kind of command that a tool does better."""
+    """A command pattern and the tool to use instead."""
 
     pattern: str
-    """Regular expression; one that is none never matches."""
+    """Regular expression; an invalid one never matches."""
     tool: str
     message: str
 
@@ -48,10 +48,10 @@ DEFAULT_RULES = (
 )
 
 
-def intercepted(
+def find_interception(
     command: str, rules: Sequence[InterceptionRule], tools: Collection[str]
 ) -> str | None:
-    """Why a command is refused; ``None`` unless a rule matches whose tool the model has."""
+    """Return why a command is rejected; ``None`` unless a rule matches and its tool is active."""
     for rule in rules:
         if rule.tool in tools and _matches(rule.pattern, command):
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"

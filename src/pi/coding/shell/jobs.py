@@ -1,4 +1,4 @@
-"""Commands that run on while the conversation goes on."""
+"""Background jobs: commands that run while the conversation continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JobState: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 
 
 class Job:
-    """A command under way; ``output`` may be asked for at any time."""
+    """A running command; ``output`` can be read at any time."""
 
     def __init__(self, id: str, command: str, output: Output, work: asyncio.Task[Ended]) -> None:
         self.id = id
@@ -26,7 +26,7 @@ class Job:
 
     @property
     def state(self) -> JobState:
-        """What has become of it."""
+        """The current state."""
         if not self._work.done():
             return "running"
         if self._work.cancelled():
@@ -35,24 +35,24 @@ class Job:
         return "failed" if failed else "completed"
 
     async def end(self) -> Ended:
-        """Wait for its end; what could not be started raises here.
+        """Wait for the end. Raises if the command could not be started.
 
         Cancelling the waiter cancels the job.
         """
         return await self._work
 
     async def ended_within(self, seconds: float) -> bool:
-        """Whether it ends in time; cancelling the waiter leaves the job alone."""
+        """Whether it ends in time. Cancelling the waiter does not cancel the job."""
         done, _ = await asyncio.wait({self._work}, timeout=seconds)
         return bool(done)
 
     def cancel(self) -> None:
-        """End the command and all that it has started."""
+        """Terminate the command and its child processes."""
         self._work.cancel()
 
 
 class ShellJobs:
-    """The jobs of a session; they end with its scope. ``on_end`` is told of each that ends."""
+    """The jobs of a session; they end with its scope. ``on_end`` is called for each kept job."""
 
     def __init__(
         self, shell: LocalShell, scope: TaskScope, *, on_end: Callable[[Job], None]
@@ -72,7 +72,7 @@ class ShellJobs:
         timeout: float | None = None,
         on_text: OnOutput = lambda text: None,
     ) -> Job:
-        """Run a command; nobody hears of its end before ``keep`` is called."""
+        """Run a command. ``on_end`` is called for it only after ``keep``."""
         output = self._shell.new_output()
         run = self._shell.run(
             command, output=output, cwd=cwd, env=env, timeout=timeout, on_text=on_text
@@ -82,12 +82,12 @@ class ShellJobs:
         return Job(id, command, output, self._scope.start(run, name=f"job {id}"))
 
     def keep(self, job: Job) -> None:
-        """Remember a job beyond the call that has started it, and tell when it ends."""
+        """Keep a job after the call that started it, and report its end."""
         self._jobs[job.id] = job
         job._work.add_done_callback(lambda _: self._on_end(job))
 
     def get(self, id: str) -> Job | None:
-        """A kept job, also one that has ended."""
+        """Return a kept job, running or ended."""
         return self._jobs.get(id)
 
     @property

@@ -1,7 +1,8 @@
-"""This machine's shell: the one place where commands of people and models run.
+"""Runs commands of the model and of the user in the shell of this machine.
 
-Every command has its own session and process tree. It ends with that tree on timeout, abort and
-``close``; a background process that it leaves behind lives until ``close``, or until pi is killed.
+Every command has its own session and process tree. Timeout, abort and ``close`` terminate the
+whole tree; a background process that a command leaves behind lives until ``close``, or until pi
+is killed.
 """
 
 from __future__ import annotations
@@ -16,50 +17,50 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from pi.base.records import Record
-from pi.coding.shell.spill import SpillFolder, beyond
+from pi.coding.shell.spill import SpillFolder, not_kept_note
 
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
     from pi.base.processes import Child, Exit
-    from pi.base.processes.terminal import Terminal
+    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.shell.output import Output
 
 
 READ_SIZE = 65536
-GRACE = 1.0
-"""Seconds between asking a tree to end and killing it: an abort must not keep anybody waiting."""
+GRACE_SECONDS = 1.0
+"""Time between SIGTERM and SIGKILL; short, because the user waits for an abort."""
 
 
 POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
-"""Shells that understand ``unset -v``."""
+"""Shells that support ``unset -v``."""
 
 
 class ShellOptions(Record):
-    """How commands are run, as settings say it."""
+    """How commands are run, from the settings."""
 
     path: str = ""
     """The shell; empty means bash."""
     prefix: str = ""
     """Lines that run before every command."""
     wrapper: str = ""
-    """Words before every command, such as a program that sandboxes it."""
+    """Command line that runs the shell, such as a sandbox program."""
     login: bool = False
-    """Read the person's profile first, which takes a tenth of a second every time."""
+    """Use a login shell, which reads the user's profile and takes 0.1 s longer each time."""
     unset: tuple[str, ...] = ()
-    """Variables that are removed after profile and prefix, both of which may set them again."""
+    """Variables that are unset after profile and prefix, which may set them again."""
 
 
 class Ended(Record):
     """How a command ended."""
 
     exit_code: int
-    """128 + n for signal n, as shells say it."""
+    """128 + n for signal n, as in shells."""
     signal: int | None = None
     timed_out: bool = False
 
 
 class LocalShell:
-    """Runs commands where the session is now, with what the person's settings say now."""
+    """Runs commands with the current working directory and settings of the session."""
 
     def __init__(
         self,
@@ -78,11 +79,11 @@ class LocalShell:
         self._started: list[Child] = []
 
     def new_output(self, *, harmless: bool = False) -> Output:
-        """What ``run`` is given to write into, and who is asked for it afterwards.
+        """Return a collector for the output of ``run``.
 
-        ``harmless`` takes out what commands a terminal, for an output that people are shown.
+        ``harmless`` removes terminal control sequences, for output that is shown on the screen.
         """
-        from pi.coding.shell.output import Output
+        from pi.coding.shell.output import Output  # lazy: needed with the first command
 
         fallback = "oem" if self._platform == "win32" else None
         return Output(self._spills.open, fallback=fallback, harmless=harmless)
@@ -95,13 +96,13 @@ class LocalShell:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
-        terminal: Terminal | None = None,
+        terminal: ChildTerminal | None = None,
         on_text: OnOutput = lambda text: None,
     ) -> Ended:
-        """Run a command line to its end; what it wrote is in ``output`` however it ends.
+        """Run a command line to its end; ``output`` has what it wrote, however it ends.
 
-        It is ended with all that it started after ``timeout`` seconds, when we are cancelled, and
-        when ``on_text`` raises. ``NoShell`` or ``SpawnFailed`` if it cannot be started.
+        The process tree is terminated after ``timeout`` seconds, on cancellation, and when
+        ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
         timed_out = False
         starting = asyncio.create_task(self._start(command, cwd, env, terminal))
@@ -116,10 +117,10 @@ class LocalShell:
                         end = await _listen(child, output, on_text)
                 except TimeoutError:
                     timed_out = True
-                    await child.terminate(grace=GRACE)
+                    await child.terminate(grace=GRACE_SECONDS)
                     end = await _listen(child, output, on_text)
                 except asyncio.CancelledError:
-                    await child.terminate(grace=GRACE)
+                    await child.terminate(grace=GRACE_SECONDS)
                     await _listen(child, output, on_text)
                     raise
         finally:
@@ -132,9 +133,9 @@ class LocalShell:
         command: str,
         cwd: Path | None,
         env: Mapping[str, str] | None,
-        terminal: Terminal | None,
+        terminal: ChildTerminal | None,
     ) -> Child:
-        from pi.base.processes import spawn
+        from pi.base.processes import spawn  # lazy, both: needed with the first command
         from pi.coding.shell.locating import find_shell
 
         variables = {**self._environ(), **(env or {})}
@@ -148,24 +149,24 @@ class LocalShell:
         return child
 
     async def close(self) -> None:
-        """End everything that commands have started and that still runs."""
+        """Terminate all processes that commands have started."""
         left = [child for child in self._started if not child.is_gone]
         self._started.clear()
         async with asyncio.TaskGroup() as tasks:
             for child in left:
-                tasks.create_task(child.terminate(grace=GRACE))
+                tasks.create_task(child.terminate(grace=GRACE_SECONDS))
 
 
 async def _finished(starting: asyncio.Task[Child]) -> asyncio.CancelledError | None:
-    """Wait for a start, also if we are cancelled: a command that has begun may have said something.
+    """Wait for a start even if cancelled: a started command may already have written output.
 
-    Returns the cancellation, or raises it if there is no command after ``GRACE`` seconds.
+    Returns the cancellation, or raises it if nothing has started after ``GRACE_SECONDS``.
     """
     try:
         await asyncio.wait({starting})
         return None
     except asyncio.CancelledError as abort:
-        await asyncio.wait({starting}, timeout=GRACE)
+        await asyncio.wait({starting}, timeout=GRACE_SECONDS)
         if not starting.done() or starting.exception() is not None:
             raise
         return abort
@@ -174,7 +175,7 @@ async def _finished(starting: asyncio.Task[Child]) -> asyncio.CancelledError | N
 
 
 async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
-    """Hear a command out, until it has ended and is quiet."""
+    """Read the output until the command has ended and its output is closed."""
     while data := await child.output.read(READ_SIZE):
         if (text := output.add(data)) and (listening := on_text(text)) is not None:
             await listening
@@ -182,14 +183,14 @@ async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
 
 
 def _line(command: str, options: ShellOptions, shell: str) -> str:
-    """The command with what stands before it; a wrapper gets all of it, not its first part."""
+    """Return the command line with prefix and wrapper; the wrapper runs the whole of it."""
     line = command
     if options.unset and Path(shell).stem in POSIX_SHELLS:
         line = f"unset -v {' '.join(options.unset)} 2>/dev/null\n{line}"
     line = f"{options.prefix}\n{line}" if options.prefix else line
     if not options.wrapper:
         return line
-    import shlex  # few people have one
+    import shlex  # lazy: few users set a wrapper
 
     return f"{options.wrapper} {shlex.quote(shell)} -c {shlex.quote(line)}"
 
@@ -200,14 +201,11 @@ def _ended(end: Exit, *, timed_out: bool) -> Ended:
     return Ended(exit_code=128 + (end.signal or 0), signal=end.signal, timed_out=timed_out)
 
 
-# Commands that the person runs beside the conversation, with ``!`` and ``!!`` or over RPC.
-
-
 class BashResult(Record):
-    """What such a command came to; its text is harmless to a terminal."""
+    """The result of a user command; its text has no terminal control sequences."""
 
     output: str
-    """The end of it, cut like that of the bash tool."""
+    """The end of the output, truncated like that of the bash tool."""
     exit_code: int | UnsetType = UNSET
     """Absent when the command was stopped."""
     cancelled: bool = False
@@ -216,7 +214,7 @@ class BashResult(Record):
 
 
 class UserCommands:
-    """Runs any number of them at the same time; ``stop`` ends all that run."""
+    """Runs the commands that users enter with ``!`` and ``!!`` or send over RPC, concurrently."""
 
     def __init__(self, shell: LocalShell) -> None:
         self._shell = shell
@@ -224,15 +222,15 @@ class UserCommands:
 
     @property
     def running(self) -> int:
-        """How many run now."""
+        """Number of running commands."""
         return len(self._running)
 
     async def run(
         self, command: str, *, cwd: Path | None = None, on_text: OnOutput = lambda text: None
     ) -> BashResult:
-        """Run a command to its end, or until ``stop``; ``on_text`` is told what is new.
+        """Run a command to its end, or until ``stop``; ``on_text`` receives new output.
 
-        ``NoShell`` or ``SpawnFailed`` if it cannot be started.
+        Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
         output = self._shell.new_output(harmless=True)
         work = asyncio.ensure_future(
@@ -243,13 +241,13 @@ class UserCommands:
             await asyncio.wait({work})
         finally:
             self._running.discard(work)
-            work.cancel()  # if we are cancelled ourselves, the command is ended too
+            work.cancel()  # if this call is cancelled, the command is terminated too
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({work})
         written = output.written()
         text = written.tail.content
         if written.full_output_path and written.kept_bytes:
-            text += f"\n\n{beyond(written.kept_bytes)}"
+            text += f"\n\n{not_kept_note(written.kept_bytes)}"
         return BashResult(
             output=text,
             exit_code=UNSET if work.cancelled() else work.result().exit_code,
@@ -259,6 +257,6 @@ class UserCommands:
         )
 
     def stop(self) -> None:
-        """End every command that runs; each gives back what it had written."""
+        """Terminate all running commands; each returns its output so far."""
         for work in self._running:
             work.cancel()

@@ -1,4 +1,4 @@
-"""Which program runs commands, on which system."""
+"""Finds the shell that runs commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POSIX_PLACES = ("/bin/bash", "/usr/bin/bash")
 
 
 class NoShell(PiError):
-    """There is nothing to run commands with."""
+    """No shell was found."""
 
 
 def find_shell(
@@ -22,10 +22,10 @@ def find_shell(
     platform: str,
     is_file: Callable[[str], bool] = os.path.isfile,
 ) -> str:
-    """The shell that a person configured, else bash, else on a bare system ``sh``.
+    """Return the configured shell, else bash, else ``sh``. Raises ``NoShell``.
 
-    ``configured`` is a path, with ``~`` for the home folder, or a name on PATH. It always wins:
-    if it is missing nothing else is taken in its place.
+    ``configured`` is a path, with ``~`` for the home directory, or a name on PATH. There is no
+    fallback if it is missing.
     """
     if configured:
         return _configured(configured, environ)
@@ -42,8 +42,8 @@ def find_shell(
 
 def _configured(shell: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
-    wanted = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
-    if found := _which(wanted, environ):
+    path = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
+    if found := _which(path, environ):
         return found
     raise NoShell(
         f"The configured shell {shell} does not exist or is not executable.",
@@ -52,13 +52,13 @@ def _configured(shell: str, environ: Mapping[str, str]) -> str:
 
 
 def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    from pi.base.processes import find_program  # bash is nearly always in its usual place
+    from pi.base.processes import find_program  # lazy: bash is nearly always at a fixed path
 
     return find_program(name, environ)
 
 
 def _on_windows(environ: Mapping[str, str], path: str, is_file: Callable[[str], bool]) -> str:
-    """Git's bash; never the one of System32, which runs commands inside another system."""
+    """Return Git's bash; never the one of System32, which runs commands inside WSL."""
     for variable in ("ProgramFiles", "ProgramFiles(x86)", "LocalAppData"):
         if folder := environ.get(variable) or environ.get(variable.upper()):
             middle = "Programs/Git" if variable == "LocalAppData" else "Git"

@@ -1,4 +1,4 @@
-"""What a command has written so far, in bounded memory."""
+"""Output of a command: decoding, truncation for the model, and a buffer of bounded size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from pi.base.terminal_text import StreamSanitiser
 
 
-# Bytes of a command as text, although characters arrive cut in two and encodings are mixed.
-
-
 class OutputDecoder:
-    """Decodes UTF-8 as it comes; what is none becomes U+FFFD.
+    """Decodes UTF-8 incrementally; invalid bytes become U+FFFD.
 
-    With ``fallback``, the code page of the system, the first byte that is not UTF-8 says that the
-    program does not know UTF-8, and everything from there on is decoded with that code page.
+    With ``fallback``, the code page of the system, everything from the first invalid byte on is
+    decoded with that code page: the program does not write UTF-8.
     """
 
     def __init__(self, fallback: str | None = None) -> None:
@@ -33,38 +30,35 @@ class OutputDecoder:
         self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, data: bytes, *, final: bool = False) -> str:
-        """The text that is complete by now."""
+        """Return the text that is complete."""
         held = self._decoder.getstate()[0]
         try:
             return self._decoder.decode(data, final)
-        except UnicodeDecodeError as problem:
-            assert self._fallback is not None  # without one nothing is an error
+        except UnicodeDecodeError as error:
+            assert self._fallback is not None  # otherwise errors are replaced
             self._decoder = codecs.getincrementaldecoder(self._fallback)("replace")
             whole = held + data
-            good = whole[: problem.start].decode("utf-8", "replace")
-            return good + self._decoder.decode(whole[problem.start :], final)
+            good = whole[: error.start].decode("utf-8", "replace")
+            return good + self._decoder.decode(whole[error.start :], final)
 
 
-# Long texts cut to what a model should read: whole lines of the beginning, or of the end. Pure.
-
-
-MOST_LINES = 2000
-MOST_BYTES = 50 * 1024
+MAX_LINES = 2000
+MAX_BYTES = 50 * 1024
 
 
 class Size(NamedTuple):
-    """How much text."""
+    """An amount of text."""
 
-    lines: int = MOST_LINES
-    bytes: int = MOST_BYTES
+    lines: int = MAX_LINES
+    bytes: int = MAX_BYTES
 
 
-MOST = Size()
-"""What a model should read at once."""
+MAX_SIZE = Size()
+"""Limit of one tool result."""
 
 
 class Truncation(Record):
-    """A text as it is shown, and how much there was of it. Sizes are bytes of UTF-8."""
+    """A truncated text and its original size. Sizes are bytes of UTF-8."""
 
     content: str
     truncated: bool
@@ -74,20 +68,20 @@ class Truncation(Record):
     output_lines: int
     output_bytes: int
     last_line_partial: bool = False
-    """Only the end of one line that is too long by itself is shown."""
+    """Only the end of one overlong line is shown."""
     first_line_exceeds_limit: bool = False
-    """Nothing is shown, because not even the first line fits."""
-    max_lines: int = MOST_LINES
-    max_bytes: int = MOST_BYTES
+    """Nothing is shown, because the first line does not fit."""
+    max_lines: int = MAX_LINES
+    max_bytes: int = MAX_BYTES
 
     def as_json(self) -> Json:
-        """The form in which a result's details hold it."""
+        """Return the form for result details."""
         form: Json = msgspec.to_builtins(self)
         return form
 
 
-def keep_head(data: bytes, *, total: Size | None = None, most: Size = MOST) -> Truncation:
-    """The first lines that fit; ``data`` may lack the end of a text that has ``total``."""
+def keep_head(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) -> Truncation:
+    """Return the first lines that fit. ``data`` may be the beginning of a text of ``total``."""
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
@@ -100,8 +94,8 @@ def keep_head(data: bytes, *, total: Size | None = None, most: Size = MOST) -> T
     return replace(_cut([] if too_long else lines, total, most), first_line_exceeds_limit=too_long)
 
 
-def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MOST) -> Truncation:
-    """The last lines that fit; ``data`` may lack the beginning of a text that has ``total``."""
+def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) -> Truncation:
+    """Return the last lines that fit. ``data`` may be the end of a text of ``total``."""
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
@@ -117,7 +111,7 @@ def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MOST) -> T
 
 
 def count_lines(data: bytes) -> int:
-    """How many lines a text has; a line end at its very end begins no further line."""
+    """Return the number of lines; a line feed at the end does not begin another line."""
     return data.count(b"\n") + (not data.endswith(b"\n")) if data else 0
 
 
@@ -151,42 +145,42 @@ def _cut(lines: list[bytes], total: Size, most: Size) -> Truncation:
 
 
 def _from_character(data: bytes) -> bytes:
-    """``data`` without the rest of a character that was cut in two."""
+    """Return ``data`` without a partial character at its beginning."""
     start = 0
     while start < min(len(data), 4) and data[start] & 0xC0 == 0x80:
         start += 1
     return data[start:]
 
 
-KEPT = 2 * MOST_BYTES
-"""Bytes of the end that are held; more than are ever shown, so that cuts fall between lines."""
-MOST_HELD = 4 * MOST_BYTES
+KEPT_BYTES = 2 * MAX_BYTES
+"""Size of the end that is kept; more than is shown, so that truncation falls between lines."""
+MAX_HELD_BYTES = 4 * MAX_BYTES
 
 
 class Written(Record):
-    """The end of an output, and where the whole of it is if that is all there is room for."""
+    """The end of an output, and the file with all of it if it was truncated."""
 
     tail: Truncation
     last_line_bytes: int
-    """Size of the last line, also of what is not shown of it."""
+    """Size of the whole last line."""
     full_output_path: str | None = None
     kept_bytes: int | None = None
-    """How much of its beginning that file has, if it has not all of it."""
+    """Size of the file, if it has only the beginning of the output."""
     artifact: Artifact | None = None
 
     @property
     def file_label(self) -> str:
-        """What that file contains, for a notice that names it."""
+        """Label of the file in a notice."""
         if self.kept_bytes is None:
             return "Full output"
         return f"First {size_text(self.kept_bytes)}, the rest was not kept"
 
 
 class Output:
-    """Takes bytes as they come and knows the last lines of them.
+    """Collects output and keeps the last lines.
 
-    As soon as something would be lost, everything goes to a file: ``open_spill`` is asked for it.
-    A ``harmless`` output is without everything that commands a terminal.
+    As soon as the output exceeds the limits, ``open_spill`` is called for a file that gets all of
+    it. ``harmless`` removes terminal control sequences.
     """
 
     def __init__(
@@ -208,12 +202,12 @@ class Output:
         self._line_before = 0
 
     def add(self, data: bytes) -> str:
-        """Take what came; gives it as text, without a character that is not complete yet."""
+        """Add bytes. Returns them as text, without an incomplete character at the end."""
         text = self._decoder.feed(data)
         return self._kept(self._sanitiser.feed(text) if self._sanitiser else text)
 
     def finish(self) -> str:
-        """Nothing more comes: gives what was held back, and the files are complete."""
+        """End the output. Returns text that was held back, and closes the file."""
         rest = self._decoder.feed(b"", final=True)
         if self._sanitiser is not None:
             rest = self._sanitiser.feed(rest) + self._sanitiser.finish()
@@ -223,7 +217,7 @@ class Output:
         return rest
 
     def written(self) -> Written:
-        """The end as it is now."""
+        """Return the current end of the output."""
         spill = self._spill
         unfinished = self._line > 0
         total = Size(self._lines + unfinished, self._bytes)
@@ -251,11 +245,11 @@ class Output:
             self._spill = self._open_spill()
             if self._spill is not None:
                 self._spill.write(bytes(self._held))
-        if len(self._held) > MOST_HELD:
-            del self._held[:-KEPT]
+        if len(self._held) > MAX_HELD_BYTES:
+            del self._held[:-KEPT_BYTES]
 
     def _would_lose(self) -> bool:
-        return self._bytes > MOST_BYTES or self._lines + (self._line > 0) > MOST_LINES
+        return self._bytes > MAX_BYTES or self._lines + (self._line > 0) > MAX_LINES
 
     def _count(self, data: bytes) -> None:
         self._bytes += len(data)
@@ -270,7 +264,7 @@ class Output:
 
 
 def _sanitiser() -> StreamSanitiser:
-    # Its patterns take 5 ms to compile, and what models are shown needs none of them.
+    # Lazy: its patterns take 5 ms to compile, and output for models needs none of them.
     from pi.base.terminal_text import StreamSanitiser
 
     return StreamSanitiser()

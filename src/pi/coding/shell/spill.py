@@ -1,4 +1,4 @@
-"""Files that keep an output of which only the end is shown: one file each, of a limited size."""
+"""Files with the whole output of a command of which only the end is shown."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from pi.coding.blobs.artifacts import Artifact
 log = logging.getLogger(__name__)
 
 
-OLDEST = 7 * 24 * 3600
-"""Seconds after which a spill file is removed."""
-
-
-MOST_KEPT = 1024**3
-"""Bytes of one output that are kept; what comes after them is lost, except for the end."""
+MAX_AGE_SECONDS = 7 * 24 * 3600
+"""Age at which a spill file is removed."""
+MAX_SPILL_BYTES = 1024**3
+"""Size limit of one file; later output is dropped, except for the end that is shown."""
 
 NewArtifact: TypeAlias = Callable[[], Artifact | None]
-"""Gives a place among the session's artifacts, or none when it has no folder."""
+"""Returns a new artifact of the session, or ``None`` if the session has no folder."""
 
 
 class Spill:
-    """A file that takes what a command writes; when it fails it is given up, not the command.
+    """A file for the output of a command. A write error abandons the file, not the command.
 
-    ``names`` are the names of this one file, the one that users are shown first.
+    ``names`` are the paths of this one file; the first is shown to users.
     """
 
     def __init__(
@@ -40,7 +38,7 @@ class Spill:
         names: Sequence[Path],
         artifact: Artifact | None = None,
         *,
-        most: int = MOST_KEPT,
+        most: int = MAX_SPILL_BYTES,
     ) -> None:
         self._file = file
         self._names = names
@@ -52,56 +50,56 @@ class Spill:
 
     @property
     def path(self) -> Path | None:
-        """The file that users are shown, unless it could not be written."""
+        """The path for users; ``None`` after a write error."""
         return None if self._has_failed else self._names[0]
 
     @property
     def artifact(self) -> Artifact | None:
-        """The artifact of the session, unless there is none."""
+        """The artifact of the session, if there is one."""
         return None if self._has_failed else self._artifact
 
     @property
     def limit(self) -> int | None:
-        """Bytes that were kept, if the output was longer."""
+        """Number of bytes that were kept, if the output was longer."""
         return self._most if self._is_full else None
 
     def write(self, data: bytes) -> None:
-        """Add what was written now, as far as there is room for it."""
+        """Append output up to the size limit."""
         if self._has_failed or self._is_full:
             return
         self._is_full = len(data) > self._left
         data = data[: self._left]
         self._left -= len(data)
-        note = f"\n{beyond(self._most)}\n".encode() if self._is_full else b""
+        note = f"\n{not_kept_note(self._most)}\n".encode() if self._is_full else b""
         try:
             self._file.write(data + note)
-        except OSError as problem:
-            self._give_up(problem)
+        except OSError as error:
+            self._give_up(error)
 
     def close(self) -> None:
-        """Everything is on disk afterwards; whoever reads the result may read the file."""
+        """Flush and close, so that the file is complete when the result is returned."""
         try:
             self._file.close()
-        except OSError as problem:  # the last bytes did not fit
-            self._give_up(problem)
+        except OSError as error:  # the last bytes did not fit
+            self._give_up(error)
 
-    def _give_up(self, problem: OSError) -> None:
-        log.warning("cannot keep the whole output in %s: %s", self._names[0], problem)
+    def _give_up(self, error: OSError) -> None:
+        log.warning("cannot keep the whole output in %s: %s", self._names[0], error)
         self._has_failed = True
         with suppress(OSError):
             self._file.close()
-        for name in self._names:  # half an output under the name of a whole one misleads
+        for name in self._names:  # a partial file labelled as full output would mislead
             with suppress(OSError):
                 name.unlink()
 
 
-def beyond(limit: int) -> str:
-    """The note about what was not kept."""
+def not_kept_note(limit: int) -> str:
+    """Return the note about output that was not kept."""
     return f"[Output beyond {size_text(limit)} was not kept.]"
 
 
 class SpillFolder:
-    """Makes spill files ``pi-bash-<16 hex>.log``, private to the person, and ages them out."""
+    """Creates private spill files ``pi-bash-<16 hex>.log`` and removes old ones."""
 
     def __init__(
         self,
@@ -110,7 +108,7 @@ class SpillFolder:
         random_bytes: RandomBytes,
         clock: Clock,
         new_artifact: NewArtifact = lambda: None,
-        most: int = MOST_KEPT,
+        most: int = MAX_SPILL_BYTES,
     ) -> None:
         self._folder = folder
         self._random_bytes = random_bytes
@@ -120,23 +118,23 @@ class SpillFolder:
         self._aged = False
 
     def open(self) -> Spill | None:
-        """A new file, which is an artifact of the session too; ``None`` if it cannot be written."""
+        """Create a file that is also a session artifact; ``None`` if it cannot be created."""
         if not self._aged:
             self._aged = True
             self.remove_old()
         path = self._folder / f"pi-bash-{self._random_bytes(8).hex()}.log"
         artifact = self._artifact()
         if artifact and (file := _create(artifact.path)):
-            # One file with two names: two files would take twice the disk.
+            # One file with two names: two files would take twice the disk space.
             names = [path, artifact.path] if _link(artifact.path, path) else [artifact.path]
             return Spill(file, names, artifact, most=self._most)
         return Spill(file, [path], most=self._most) if (file := _create(path)) else None
 
     def remove_old(self) -> None:
-        """Remove the files of ours that nobody will come back to."""
+        """Remove spill files older than ``MAX_AGE_SECONDS``."""
         if not hasattr(os, "getuid"):
-            return  # Windows: the folder is the person's own, and the system tidies it
-        before = self._clock.now_ms() / 1000 - OLDEST
+            return  # Windows: the folder belongs to the user, and the system cleans it up
+        before = self._clock.now_ms() / 1000 - MAX_AGE_SECONDS
         for path in self._folder.glob("pi-bash-*.log"):
             with suppress(OSError):
                 found = path.lstat()
@@ -146,21 +144,21 @@ class SpillFolder:
     def _artifact(self) -> Artifact | None:
         try:
             return self._new_artifact()
-        except OSError as problem:
-            log.warning("no artifact for a long output: %s", problem)
+        except OSError as error:
+            log.warning("no artifact for a long output: %s", error)
             return None
 
 
 def _create(path: Path) -> BinaryIO | None:
     try:
         return open(path, "xb", opener=open_private)  # closed by the spill
-    except OSError as problem:
-        log.warning("cannot create %s: %s", path, problem)
+    except OSError as error:
+        log.warning("cannot create %s: %s", path, error)
         return None
 
 
 def _link(target: Path, path: Path) -> bool:
-    """Give a file a second name; a symbolic one if that is on another disk."""
+    """Create a hard link, or a symbolic link on another file system."""
     for link in (os.link, os.symlink):
         with suppress(OSError):
             link(target, path)
@@ -169,7 +167,7 @@ def _link(target: Path, path: Path) -> bool:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people: ``512B``, ``50.0KB``, ``1.5MB``."""
+    """Format a number of bytes: ``512B``, ``50.0KB``, ``1.5MB``."""
     if size < 1024:
         return f"{size}B"
     if size < 1024 * 1024:

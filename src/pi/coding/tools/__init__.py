@@ -1,4 +1,5 @@
 """The built-in tools, one per file, each with its description for the model beside it as ``.md``.
 
-Tools do, views show: nothing here draws. What a tool needs it is given when it is built.
+Nothing here draws: how a call looks on the screen is defined by views. Dependencies of a tool are
+passed to the function that builds it.
 """

@@ -1,4 +1,4 @@
-"""bash: run a command and show the model the end of what it wrote."""
+"""The bash tool: runs a command and returns the end of its output."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pi.base.processes import SpawnFailed
 from pi.base.records import Record
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
-from pi.coding.shell.output import MOST_BYTES, Output, Written
+from pi.coding.shell.output import MAX_BYTES, Output, Written
 from pi.coding.shell.spill import size_text
 from pi.coding.tools.declarations import PREFER_STRICT, description
 
-LONGEST = 7 * 24 * 3600
-"""Seconds; whoever asks for more has probably meant milliseconds."""
-UPDATE_EVERY = 0.1
-"""Seconds between two snapshots of a running command."""
+MAX_TIMEOUT_SECONDS = 7 * 24 * 3600
+"""A model that asks for more probably means milliseconds."""
+UPDATE_INTERVAL_SECONDS = 0.1
+"""Time between two snapshots of a running command."""
 
 
 class BashParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     command: Annotated[str, Meta(description="Command line for bash")]
     timeout: Annotated[
@@ -38,10 +38,10 @@ class BashParams(Record):
 
 
 def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] = dict) -> AgentTool:
-    """The tool; ``variables`` tell a command of the session in which it runs."""
+    """Build the tool. ``variables`` describe the session to commands, e.g. ``PI_SESSION_ID``."""
 
     async def bash(params: BashParams, ctx: ToolContext) -> ToolResult:
-        timeout = checked_timeout(params.timeout)
+        timeout = validate_timeout(params.timeout)
         output = shell.new_output()
         async with Progress(ctx.update, output) as progress:
             try:
@@ -52,12 +52,13 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
                     timeout=timeout,
                     on_text=progress.changed,
                 )
-            except (NoShell, SpawnFailed) as problem:
-                raise cannot_start(problem) from problem
+            except (NoShell, SpawnFailed) as error:
+                raise start_failure(error) from error
             except asyncio.CancelledError:
-                # The batch that cancelled us makes a result of this: what was said is kept.
-                raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
-        return result_of(end, output.written(), timeout=timeout)
+                # Not re-raised: the batch that cancelled this call turns the failure into a
+                # result, so that the output so far is not lost.
+                raise ToolFailed(output_with_reason(output.written(), "Command aborted")) from None
+        return command_result(end, output.written(), timeout=timeout)
 
     return make_tool(
         name="bash",
@@ -69,44 +70,47 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
     )
 
 
-def result_of(
+def command_result(
     end: Ended, written: Written, *, timeout: float | None, failure: Json | UnsetType = UNSET
 ) -> ToolResult:
-    """What a model is told of a command that has ended; ``failure`` are a failure's details."""
+    """Return the result of an ended command.
+
+    Raises ``ToolFailed`` with the details ``failure`` if it failed or timed out.
+    """
     if end.timed_out:
         remark = f"Command timed out after {timeout:g} seconds"
-        raise ToolFailed(with_remark(written, remark), details=failure)
-    text = shown_text(written) or NO_OUTPUT
+        raise ToolFailed(output_with_reason(written, remark), details=failure)
+    text = bash_result_text(written) or NO_OUTPUT
     if end.exit_code != 0:
         raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}", details=failure)
-    return ToolResult.of(text, details=details_of(written) or UNSET)
+    return ToolResult.of(text, details=output_details(written) or UNSET)
 
 
-def checked_timeout(timeout: float | UnsetType) -> float | None:
-    """Seconds that a command may run, or ``None`` for as long as it likes."""
+def validate_timeout(timeout: float | UnsetType) -> float | None:
+    """Return the timeout in seconds, or ``None`` for no limit. Raises ``ToolFailed``."""
     if isinstance(timeout, UnsetType):
         return None
-    if not math.isfinite(timeout) or not 0 < timeout <= LONGEST:
+    if not math.isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_SECONDS:
         raise ToolFailed(
-            f"Invalid timeout {timeout:g}: give seconds, more than 0 and at most {LONGEST}, "
-            "or leave it out."
+            f"Invalid timeout {timeout:g}: give seconds, more than 0 and at most "
+            f"{MAX_TIMEOUT_SECONDS}, or leave it out."
         )
     return timeout
 
 
-def cannot_start(problem: PiError) -> ToolFailed:
-    """The failure that a model is told of when there is no shell or no working folder."""
-    return ToolFailed(problem.explain())
+def start_failure(error: PiError) -> ToolFailed:
+    """Convert an error about a missing shell or working directory to a tool failure."""
+    return ToolFailed(error.explain())
 
 
-def with_remark(written: Written, remark: str) -> str:
-    """What was written before a command was ended, and why it was."""
-    text = shown_text(written)
+def output_with_reason(written: Written, remark: str) -> str:
+    """Return the output so far and the reason why the command was ended."""
+    text = bash_result_text(written)
     return f"{text}\n\n{remark}" if text else remark
 
 
-def shown_text(written: Written) -> str:
-    """The end of an output, and a notice if there is more of it."""
+def bash_result_text(written: Written) -> str:
+    """Return the end of an output, with a notice if it was truncated."""
     tail = written.tail
     if not tail.truncated:
         return tail.content
@@ -117,13 +121,13 @@ def shown_text(written: Written) -> str:
         line = f"line {tail.total_lines} (line is {size_text(written.last_line_bytes)})"
         notice = f"Showing last {size_text(tail.output_bytes)} of {line}"
     else:
-        why = f" ({size_text(MOST_BYTES)} limit)" if tail.truncated_by == "bytes" else ""
+        why = f" ({size_text(MAX_BYTES)} limit)" if tail.truncated_by == "bytes" else ""
         notice = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}{why}"
     return f"{tail.content}\n\n[{notice}{where}]"
 
 
-def details_of(written: Written) -> Json:
-    """What views are told of an output; nothing if all of it is shown."""
+def output_details(written: Written) -> Json:
+    """Return the result details for views; empty if nothing was truncated."""
     if not written.tail.truncated:
         return {}
     details: Json = {"truncation": written.tail.as_json()}
@@ -135,9 +139,9 @@ def details_of(written: Written) -> Json:
 
 
 class Progress:
-    """Shows what a command has written while it runs, the first of it at once, then now and then.
+    """Sends snapshots of the output while a command runs: the first at once, then at intervals.
 
-    ``async with`` it: nothing is shown afterwards, and the last snapshot is complete.
+    A context manager: leaving it sends a last, complete snapshot and stops the timer.
     """
 
     def __init__(self, update: Update, output: Output) -> None:
@@ -157,13 +161,15 @@ class Progress:
         self._show()
 
     def changed(self, _text: str) -> None:
-        """Something was written."""
+        """Schedule a snapshot. Called for every piece of output."""
         self._fresh = True
         if self._timer is None:
             self._tick()
 
     def _tick(self) -> None:
-        self._timer = self._loop.call_later(UPDATE_EVERY, self._tick) if self._fresh else None
+        self._timer = (
+            self._loop.call_later(UPDATE_INTERVAL_SECONDS, self._tick) if self._fresh else None
+        )
         self._show()
 
     def _show(self) -> None:
@@ -172,4 +178,4 @@ class Progress:
         self._fresh = False
         written = self._output.written()
         text = Text(text=written.tail.content)
-        self._update(ToolResult(content=(text,), details=details_of(written)))
+        self._update(ToolResult(content=(text,), details=output_details(written)))

@@ -1,4 +1,9 @@
-"""bash with ``bash.extended``: variables, a folder, a terminal, jobs, and help with bad habits."""
+"""The extended bash tool (setting ``bash.extended``).
+
+Adds variables, a working directory, a terminal and background jobs. Commands are cleaned up first:
+models tend to append ``| head`` or ``2>&1``, which hides output. Only changes that are certain to
+keep the meaning are made: a command of several lines, or with unbalanced quotes, is not changed.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +21,22 @@ from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.processes import SpawnFailed
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
-from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, intercepted
+from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, find_interception
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import Output
-from pi.coding.tools.bash import Progress, cannot_start, checked_timeout, result_of, with_remark
+from pi.coding.tools.bash import (
+    Progress,
+    command_result,
+    output_with_reason,
+    start_failure,
+    validate_timeout,
+)
 from pi.coding.tools.declarations import PREFER_STRICT, description
-
-# Habits of models that hide output from everybody, taken out of a command line. Pure.
-#
-# Only what is certain to change nothing else: a command of several lines, or with open quotes,
-# stays.
-
 
 _LIMIT = re.compile(
     r"(?<!\s)\s*(?<!\|)\|&?\s*(?P<program>head|tail)(?:\s+(?:-n\s*|--lines[= ])?-?\d+)?\s*$"
@@ -40,36 +45,36 @@ _MERGED = re.compile(r"(?<!\s)\s+2>&1\s*$")
 _ENDLESS = re.compile(
     r"\b(?:yes|ping|watch|top|while|until)\b|/dev/(?:u?random|zero)|\s-\w*[fF]\b|--follow"
 )
-"""Signs of a command that only ``head`` brings to an end."""
+"""Signs of a command that runs forever unless ``head`` ends it."""
 _CHANGE_FOLDER = re.compile(
     r"""cd\s+(?:'(?P<single>[^']+)'|"(?P<double>[^"$`\\]+)"|(?P<bare>[^\s'"$`\\;&|<>()*?[\]{}]+))"""
     r"\s*&&\s*(?P<rest>\S.*)"
 )
 
 
-class Fixed(Record):
-    """A command line and where it is to run."""
+class CleanedCommand(Record):
+    """A command line and its working directory."""
 
     command: str
     cwd: str | None = None
-    """Set if the command began by going there."""
+    """Set if the command began with ``cd``."""
 
 
-def fixed(command: str, *, strip_limits: bool = True) -> Fixed:
-    """A command without a limit at its end, and with its leading ``cd`` as a folder."""
+def clean_command(command: str, *, strip_limits: bool = True) -> CleanedCommand:
+    """Return the command without limits at its end, and its leading ``cd`` as ``cwd``."""
     if strip_limits:
-        command = without_limits(command)
+        command = strip_limits_at_end(command)
     moved = _CHANGE_FOLDER.fullmatch(command)
     if moved is None or "\n" in command:
-        return Fixed(command=command)
+        return CleanedCommand(command=command)
     folder = moved["single"] or moved["double"] or moved["bare"]
-    return Fixed(command=moved["rest"], cwd=folder)
+    return CleanedCommand(command=moved["rest"], cwd=folder)
 
 
-def without_limits(command: str) -> str:
-    """A command without ``| head``, ``| tail`` and ``2>&1`` at its end.
+def strip_limits_at_end(command: str) -> str:
+    """Return the command without ``| head``, ``| tail`` and ``2>&1`` at its end.
 
-    All that a command writes is kept anyway, errors too, and only the end is shown.
+    The tool keeps the whole output with standard error and truncates it itself.
     """
     if "\n" in command:
         return command
@@ -81,20 +86,20 @@ def without_limits(command: str) -> str:
 
 
 def _is_whole(command: str) -> bool:
-    """Whether every quote is closed."""
+    """Whether the command is not empty and every quote is closed."""
     try:
         return bool(shlex.split(command))
     except ValueError:
         return False
 
 
-SHORTEST, LONGEST = 1.0, 3600.0
-"""Seconds to which a timeout is bent."""
+MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS = 1.0, 3600.0
+"""Timeouts outside this range are clamped to it."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ExtendedParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     command: Annotated[str, Meta(description="Command line for bash")]
     env: Annotated[
@@ -113,7 +118,7 @@ class ExtendedParams(Record):
 
 
 class AsyncParams(ExtendedParams):
-    """What the model says where jobs are allowed."""
+    """Arguments of a call if background jobs are enabled."""
 
     in_background: Annotated[
         bool | UnsetType, Meta(description="Return at once with a job that runs on")
@@ -121,7 +126,7 @@ class AsyncParams(ExtendedParams):
 
 
 class ExtendedOptions(Record):
-    """What of it is on, as settings and mode say."""
+    """Which features are on, from the settings and the mode."""
 
     strip_trailing_head_tail: bool = True
     intercept: bool = False
@@ -130,41 +135,41 @@ class ExtendedOptions(Record):
     background_after: float | None = None
     """Seconds after which a command that still runs becomes a job."""
     terminals: bool = False
-    """Whether ``pty`` has an effect: there is somebody to show it to, and nobody forbids it."""
+    """Whether ``pty`` has an effect: the mode can show a terminal and the settings allow it."""
 
 
-class Surroundings(Record):
-    """Where the tool runs its commands, and who should know."""
+class BashEnvironment(Record):
+    """What the tool needs to run commands."""
 
     shell: LocalShell
     files: LocalFiles
     jobs: ShellJobs
     tools: Callable[[], Collection[str]] = tuple
-    """Names of the tools that the model has."""
+    """Returns the names of the active tools."""
     variables: Callable[[], Mapping[str, str]] = dict
-    """Tell a command of the session in which it runs."""
-    open_terminal: Callable[[Terminal, Output], None] = lambda terminal, output: None
-    """Shows a terminal to the person."""
+    """Returns variables that describe the session to commands."""
+    open_terminal: Callable[[ChildTerminal, Output], None] = lambda terminal, output: None
+    """Shows a terminal to the user."""
 
 
-def extended_bash_tool(around: Surroundings, options: ExtendedOptions) -> AgentTool:
-    """The tool."""
+def extended_bash_tool(environment: BashEnvironment, options: ExtendedOptions) -> AgentTool:
+    """Build the tool."""
 
     async def bash(params: ExtendedParams, ctx: ToolContext) -> ToolResult:
         line = _line(params, options)
         if options.intercept:
-            refusal = intercepted(line.command, options.rules, around.tools())
+            refusal = find_interception(line.command, options.rules, environment.tools())
             if refusal:
                 raise ToolFailed(refusal)
-        call = Call(
+        call = BashCall(
             command=line.command,
-            cwd=_folder(line.cwd, around.files),
-            env={**around.variables(), **_variables(params)},
+            cwd=_folder(line.cwd, environment.files),
+            env={**environment.variables(), **_variables(params)},
             timeout=_timeout(params),
         )
         if params.pty is True and options.terminals:
-            return await _in_terminal(call, around, ctx)
-        return await _as_job(call, around, ctx, _patience(params, options))
+            return await _in_terminal(call, environment, ctx)
+        return await _as_job(call, environment, ctx, _wait_seconds(params, options))
 
     return make_tool(
         name="bash",
@@ -177,8 +182,8 @@ def extended_bash_tool(around: Surroundings, options: ExtendedOptions) -> AgentT
     )
 
 
-class Call(Record):
-    """A command as it is run in the end."""
+class BashCall(Record):
+    """A command after clean-up and validation."""
 
     command: str
     cwd: Path | None
@@ -187,11 +192,11 @@ class Call(Record):
 
 
 async def _as_job(
-    call: Call, around: Surroundings, ctx: ToolContext, patience: float | None
+    call: BashCall, environment: BashEnvironment, ctx: ToolContext, wait_seconds: float | None
 ) -> ToolResult:
-    """Run a command; after ``patience`` seconds it goes on without anybody waiting for it."""
+    """Run a command; after ``wait_seconds`` it becomes a background job."""
     shown: list[Progress] = []
-    job = around.jobs.start(
+    job = environment.jobs.start(
         call.command,
         cwd=call.cwd,
         env=call.env,
@@ -201,27 +206,29 @@ async def _as_job(
     async with Progress(ctx.update, job.output) as progress:
         shown.append(progress)
         try:
-            if patience is not None and not await job.ended_within(patience):
-                around.jobs.keep(job)
+            if wait_seconds is not None and not await job.ended_within(wait_seconds):
+                environment.jobs.keep(job)
                 return _handle(job)
             return _result(await job.end(), job.output, call)
-        except (NoShell, SpawnFailed) as problem:
-            raise cannot_start(problem) from problem
+        except (NoShell, SpawnFailed) as error:
+            raise start_failure(error) from error
         except asyncio.CancelledError:
             job.cancel()
-            await job.ended_within(LONGEST)
-            # The batch that cancelled us makes a result of this: what was said is kept.
-            raise ToolFailed(with_remark(job.output.written(), "Command aborted")) from None
+            await job.ended_within(MAX_TIMEOUT_SECONDS)
+            # As in ``bash``: the output so far is kept in the failure.
+            raise ToolFailed(output_with_reason(job.output.written(), "Command aborted")) from None
         finally:
             shown.clear()
 
 
-async def _in_terminal(call: Call, around: Surroundings, ctx: ToolContext) -> ToolResult:
-    terminal, output = Terminal(), around.shell.new_output(harmless=True)
-    around.open_terminal(terminal, output)
+async def _in_terminal(
+    call: BashCall, environment: BashEnvironment, ctx: ToolContext
+) -> ToolResult:
+    terminal, output = ChildTerminal(), environment.shell.new_output(harmless=True)
+    environment.open_terminal(terminal, output)
     async with Progress(ctx.update, output) as progress:
         try:
-            end = await around.shell.run(
+            end = await environment.shell.run(
                 call.command,
                 output=output,
                 cwd=call.cwd,
@@ -230,23 +237,23 @@ async def _in_terminal(call: Call, around: Surroundings, ctx: ToolContext) -> To
                 terminal=terminal,
                 on_text=progress.changed,
             )
-        except (NoShell, SpawnFailed) as problem:
-            raise cannot_start(problem) from problem
+        except (NoShell, SpawnFailed) as error:
+            raise start_failure(error) from error
         except asyncio.CancelledError:
-            raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
+            raise ToolFailed(output_with_reason(output.written(), "Command aborted")) from None
     return _result(end, output, call)
 
 
-def _result(end: Ended, output: Output, call: Call) -> ToolResult:
+def _result(end: Ended, output: Output, call: BashCall) -> ToolResult:
     failure: Json = {"exitCode": end.exit_code}
-    return result_of(end, output.written(), timeout=call.timeout, failure=failure)
+    return command_result(end, output.written(), timeout=call.timeout, failure=failure)
 
 
 def _handle(job: Job) -> ToolResult:
     text = job.output.written().tail.content
     said = f"{text}\n\n" if text else ""
     return ToolResult.of(
-        f"{said}The command runs on as job {job.id}. You will be told when it ends.",
+        f"{said}The command runs on as job {job.id}. You will be notified when it ends.",
         details={"jobId": job.id, "state": job.state},
     )
 
@@ -257,12 +264,12 @@ def _checked(arguments: Json, *, jobs: bool) -> Json:
     return arguments
 
 
-def _line(params: ExtendedParams, options: ExtendedOptions) -> Fixed:
+def _line(params: ExtendedParams, options: ExtendedOptions) -> CleanedCommand:
     if not isinstance(params.cwd, UnsetType):
         strip = options.strip_trailing_head_tail
-        command = without_limits(params.command) if strip else params.command
-        return Fixed(command=command, cwd=params.cwd)
-    return fixed(params.command, strip_limits=options.strip_trailing_head_tail)
+        command = strip_limits_at_end(params.command) if strip else params.command
+        return CleanedCommand(command=command, cwd=params.cwd)
+    return clean_command(params.command, strip_limits=options.strip_trailing_head_tail)
 
 
 def _folder(cwd: str | None, files: LocalFiles) -> Path | None:
@@ -285,11 +292,11 @@ def _variables(params: ExtendedParams) -> dict[str, str]:
 
 
 def _timeout(params: ExtendedParams) -> float | None:
-    wanted = checked_timeout(params.timeout)
-    return None if wanted is None else min(max(wanted, SHORTEST), LONGEST)
+    seconds = validate_timeout(params.timeout)
+    return None if seconds is None else min(max(seconds, MIN_TIMEOUT_SECONDS), MAX_TIMEOUT_SECONDS)
 
 
-def _patience(params: ExtendedParams, options: ExtendedOptions) -> float | None:
+def _wait_seconds(params: ExtendedParams, options: ExtendedOptions) -> float | None:
     if isinstance(params, AsyncParams) and params.in_background is True:
         return 0.0
     return options.background_after if options.jobs else None

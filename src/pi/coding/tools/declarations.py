@@ -1,8 +1,8 @@
-"""Tools as models see them, without the modules that do the work.
+"""Descriptions and schemas of the built-in tools, without their implementations.
 
-Every request names the tools, but not every answer calls one. So what models see of the tools that
-are usually on is kept beside them: texts, and ``schemas.json``, which a test compares with the
-parameters that the tools take. The module of a tool is loaded with its first call.
+Every request lists the tools, but not every answer calls one. Descriptions (``.md``) and
+``schemas.json`` are therefore files of their own, and the module of a tool is imported with its
+first call. A test compares ``schemas.json`` with the parameters of the tools.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ import msgspec
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
 from pi.ai.messages import Json
 
-# What models are told of the built-in tools, from the texts beside their modules.
-
-
 PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
-"""Providers that can make a model keep to the schema are asked to."""
+"""Requests strict schemas from providers that support them."""
 
 
 @cache
 def description(tool: str) -> str:
-    """The description of a tool, e.g. of ``read``; its name, where the texts were left out."""
+    """Return the description of a tool; its name if the ``.md`` file is not installed."""
     try:
         return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()
     except OSError:  # packed into another program, without files that are not code
@@ -44,7 +41,7 @@ def declared_tool(
     replay: Literal["never", "safe"] = "never",
     schemas: Path = SCHEMAS,
 ) -> AgentTool:
-    """The tool that ``make`` makes as soon as it is called; until then only what is told of it."""
+    """Return a tool with its declaration; ``make`` builds the implementation at the first call."""
     try:
         parameters = msgspec.json.decode(schemas.read_bytes())[name]
     except OSError:  # packed into another program, without files that are not code

@@ -1,4 +1,4 @@
-"""What an edit has changed, for people and for programs. Pure."""
+"""Diffs of an edited file: numbered lines for users, unified patches for programs. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 CONTEXT = 4
-MOST_WORK = 4_000_000
-"""Pairs of lines that are worth comparing; beyond that lines that are there once are held on to."""
+MAX_COMPARISONS = 4_000_000
+"""Pairs of lines to compare. Larger texts are first split at lines that occur once in each."""
 
 
 class Change(NamedTuple):
-    """Lines that are replaced: half-open ranges, counted from 0."""
+    """Replaced lines: half-open ranges, counted from 0."""
 
     old_start: int
     old_end: int
@@ -31,11 +31,11 @@ class Diff:
 
     @property
     def first_changed_line(self) -> int | None:
-        """In the new text, counted from 1."""
+        """Number of a line in the new text, counted from 1; ``None`` if the texts are equal."""
         return self.changes[0].new_start + 1 if self.changes else None
 
     def display(self) -> str:
-        """Signed, numbered lines: removed and kept ones as in the old text, added as in the new."""
+        """Return signed lines. Removed and kept lines have old numbers, added lines new ones."""
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
         at = 0
@@ -50,7 +50,7 @@ class Diff:
         return "\n".join(out)
 
     def patch(self, path: str) -> str:
-        """A unified diff that ``patch`` understands."""
+        """Return a unified diff for ``patch``."""
         out = [f"--- {path}\n", f"+++ {path}\n"]
         for hunk in _hunks(self.changes, len(self._old)):
             first, last = hunk.changes[0], hunk.changes[-1]
@@ -81,7 +81,7 @@ NO_LINE_END = "\\ No newline at end of file"
 
 
 class Hunk(NamedTuple):
-    """Changes that are shown together, with the lines around them."""
+    """Neighbouring changes with their context lines."""
 
     old_start: int
     old_end: int
@@ -89,15 +89,15 @@ class Hunk(NamedTuple):
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with the line feed that ends them: the last one may have none."""
+    """Split into lines that keep their line feed; the last one may have none."""
     pieces = text.split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """All differences; of a passage that is too much work, that it differs."""
+    """Return all differences. A passage that is too large to compare counts as one change."""
     changes: list[Change] = []
-    left = MOST_WORK
+    left = MAX_COMPARISONS
     for passage in _passages(old, new):
         work = _work(passage)
         if work > left:
@@ -109,12 +109,12 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
 
 
 def _passages(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """Where differences are: between equal beginnings and ends.
+    """Return the ranges that may differ, without the common beginning and end.
 
-    In long texts also between lines that cannot be mistaken.
+    Long texts are also split at anchors.
     """
     whole = _narrowed(old, new, Change(0, len(old), 0, len(new)))
-    if _work(whole) <= MOST_WORK:
+    if _work(whole) <= MAX_COMPARISONS:
         return [whole]
     passages: list[Change] = []
     at = Anchor(whole.old_start, whole.new_start)
@@ -129,7 +129,7 @@ def _work(passage: Change) -> int:
 
 
 def _narrowed(old: Sequence[str], new: Sequence[str], passage: Change) -> Change:
-    """A passage without its equal beginning and end."""
+    """Return a passage without its common beginning and end."""
     a, b, c, d = passage
     while a < b and c < d and old[a] == new[c]:
         a, c = a + 1, c + 1
@@ -142,24 +142,24 @@ def _compared(old: Sequence[str], new: Sequence[str], passage: Change) -> list[C
     a, b, c, d = passage
     if a == b or c == d:
         return [passage] if a < b or c < d else []
-    import difflib  # 5 ms, and the first edit is a long way off
+    import difflib  # lazy: takes 5 ms, needed with the first edit
 
     codes = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_opcodes()
     return [Change(i + a, j + a, k + c, m + c) for tag, i, j, k, m in codes if tag != "equal"]
 
 
 class Anchor(NamedTuple):
-    """Where a line is that both texts have once."""
+    """Position of a line that occurs exactly once in each text."""
 
     old: int
     new: int
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
-    """As many of them as come in the same order in both."""
+    """Return the longest sequence of anchors with the same order in both texts."""
     there = _single(new, passage.new_start, passage.new_end)
-    last: list[int] = []  # of the best row of each length, the place of its end in ``new``
-    ends: list[tuple[Anchor, int]] = []  # an end, and the one before it
+    last: list[int] = []  # for each length, where the best sequence ends in ``new``
+    ends: list[tuple[Anchor, int]] = []  # an anchor, and the index of its predecessor
     best: list[int] = []
     for line, place in _single(old, passage.old_start, passage.old_end).items():
         if line not in there:
@@ -177,7 +177,7 @@ def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[An
 
 
 def _single(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
-    """Lines that are there once between two places, with their own."""
+    """Return the lines that occur once between ``start`` and ``end``, with their positions."""
     part = lines[start:end]
     count = Counter(part)
     return {line: place for place, line in enumerate(part, start) if count[line] == 1}

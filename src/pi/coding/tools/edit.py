@@ -1,4 +1,4 @@
-"""edit: replace passages of a file."""
+"""The edit tool: replaces passages of a file, all of them or none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
-from pi.coding.files.errors import cause_of, node_code
+from pi.coding.files.errors import find_os_error, node_code
 from pi.coding.files.local import LocalFiles, read_whole
 from pi.coding.files.text import NotText, TextForm, decode
 from pi.coding.tools.declarations import PREFER_STRICT, description
@@ -26,18 +26,13 @@ from pi.coding.tools.matching import Passages, Span, elisions, refuse_elisions
 
 if TYPE_CHECKING:
     from pi.coding.tools.diff import Diff
-
-
-# Several replacements in one text, all of them or none. Pure.
-
-
-NEAR = 0.6
-"""How similar a text must be to be shown as the one that was probably meant."""
-MOST_COMPARED = 50
-"""Lines that are compared with one that was not found."""
-LONGEST_COMPARED = 500
-"""Characters of them."""
-MOST_SHOWN = 10
+MIN_SIMILARITY = 0.6
+"""Similarity from which a passage is shown as the one that was probably meant."""
+MAX_COMPARED_LINES = 50
+"""Candidates that are compared with a line that was not found."""
+MAX_COMPARED_CHARACTERS = 500
+"""Characters of a line that are compared."""
+MAX_SHOWN_LINES = 10
 _WORD = r"\w+"
 
 
@@ -58,10 +53,10 @@ class _Placed(NamedTuple):
 
 
 def apply_edits(text: str, edits: Sequence[Edit], *, path: str, line_end: str) -> str:
-    """``text`` with every edit made; each is matched against the text as it was.
+    """Return ``text`` with every edit applied; each is matched against the original text.
 
-    Only the matched passages change: all other bytes, line ends too, stay. ``ToolFailed`` says
-    what the model should mend.
+    Only the matched passages change; all other bytes, including line ends, are kept. Raises
+    ``ToolFailed`` with a message that says what to correct.
     """
     if not edits:
         raise ToolFailed("Edit tool input is invalid. edits must contain at least one replacement.")
@@ -88,7 +83,7 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
     several = len(edits) > 1
     if not old:
         if not passages.text and not several:
-            return Span(0, 0)  # an empty file has no text that could be named
+            return Span(0, 0)  # an empty file contains no text to match
         name = f"edits[{index}].oldText" if several else "oldText"
         raise ToolFailed(f"{name} must not be empty in {path}.")
     found = passages.find(old)
@@ -130,38 +125,38 @@ def _unchanged(path: str, *, several: bool) -> str:
 
 
 def _nearest(text: str, old: str) -> str:
-    """The passage that looks most like the one that was not found, if any does."""
-    lines, wanted = text.split("\n"), old.strip("\r\n").split("\n")
-    before, key = max(enumerate(wanted), key=lambda line: len(line[1]))
+    """Return a note with the passage most similar to ``old``; empty if none is similar."""
+    lines, old_lines = text.split("\n"), old.strip("\r\n").split("\n")
+    before, key = max(enumerate(old_lines), key=lambda line: len(line[1]))
     words = set(re.findall(_WORD, key))
-    # Comparing is slow and counting words is not: only the best by words are compared.
+    # Comparing is slow, counting common words is fast: only the best by words are compared.
     candidates = heapq.nlargest(
-        MOST_COMPARED,
+        MAX_COMPARED_LINES,
         range(len(lines)),
         key=lambda n: len(words & set(re.findall(_WORD, lines[n]))),
     )
-    import difflib  # 5 ms, and most edits succeed
+    import difflib  # lazy: takes 5 ms, and most edits succeed
 
-    matcher = difflib.SequenceMatcher(b=key.strip()[:LONGEST_COMPARED], autojunk=False)
+    matcher = difflib.SequenceMatcher(b=key.strip()[:MAX_COMPARED_CHARACTERS], autojunk=False)
     best, place = 0.0, 0
     for number in candidates if words else ():
-        matcher.set_seq1(lines[number].strip()[:LONGEST_COMPARED])
+        matcher.set_seq1(lines[number].strip()[:MAX_COMPARED_CHARACTERS])
         if matcher.real_quick_ratio() > best and (ratio := matcher.ratio()) > best:
             best, place = ratio, number
-    if best < NEAR:
+    if best < MIN_SIMILARITY:
         return ""
     first = max(place - before, 0)
-    shown = "\n".join(lines[first : first + min(len(wanted), MOST_SHOWN)])
+    shown = "\n".join(lines[first : first + min(len(old_lines), MAX_SHOWN_LINES)])
     return f"\n\nThe most similar text is at line {first + 1}:\n{shown}"
 
 
-MARK = "\ufeff"
-LARGEST = 64 * 1024 * 1024
-"""Bytes of a file that is edited: its text is held and compared several times over."""
+BYTE_ORDER_MARK = "\ufeff"
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Largest file that is edited: its text is copied and compared several times."""
 
 
 class EditParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
     edits: Annotated[
@@ -174,13 +169,13 @@ class EditParams(Record):
 
 
 def edit_tool(files: LocalFiles) -> AgentTool:
-    """The tool. A failed edit leaves the old file whole."""
+    """Build the tool. A failed edit leaves the file unchanged."""
 
     async def edit(params: EditParams, ctx: ToolContext) -> ToolResult:
-        data = await _told(params.path, files.read_file(params.path, most=LARGEST))
+        data = await _convert_errors(params.path, files.read_file(params.path, most=MAX_FILE_BYTES))
         text, form = _text(data, params.path)
         changed, diff = await asyncio.to_thread(_edited, text, form, params)
-        await _told(params.path, files.write_file(params.path, form.encode(changed)))
+        await _convert_errors(params.path, files.write_file(params.path, form.encode(changed)))
         details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
         if diff.first_changed_line is not None:
             details["firstChangedLine"] = diff.first_changed_line
@@ -202,9 +197,9 @@ def edit_tool(files: LocalFiles) -> AgentTool:
 
 
 def prepare_edit(arguments: Json) -> Json:
-    """Arguments in the form of the schema, of models that remember another one.
+    """Convert arguments that models trained on other edit tools send to the form of the schema.
 
-    One replacement may stand beside the path, and the list may be a JSON string.
+    A single replacement may be given beside the path, and the list may be a JSON string.
     """
     mended = dict(arguments)
     if isinstance(mended.get("edits"), str):
@@ -218,7 +213,7 @@ def prepare_edit(arguments: Json) -> Json:
 
 
 def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
-    """The file with the replacements that have come so far; ``None`` if they do not fit it."""
+    """Return the file with the replacements received so far; ``None`` if one does not match."""
     match arguments:
         case {"path": str(path), "edits": [*given]}:
             pass
@@ -232,7 +227,7 @@ def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
         and isinstance(new := each.get("newText"), str)
     )
     try:
-        text, form = decode(read_whole(files.resolve(path), most=LARGEST))
+        text, form = decode(read_whole(files.resolve(path), most=MAX_FILE_BYTES))
         changed = _applied(text, form, edits, path) if edits else text
     except (OSError, NotText, ToolFailed):
         return None
@@ -240,16 +235,19 @@ def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
 
 
 def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> str:
-    if form.mark:  # which read shows at the beginning of the first line, and the file keeps anyway
+    if form.mark:  # ``read`` shows the mark in the first line; the file keeps it in any case
         edits = tuple(
-            Edit(old_text=edit.old_text.lstrip(MARK), new_text=edit.new_text.lstrip(MARK))
+            Edit(
+                old_text=edit.old_text.lstrip(BYTE_ORDER_MARK),
+                new_text=edit.new_text.lstrip(BYTE_ORDER_MARK),
+            )
             for edit in edits
         )
     return apply_edits(text, edits, path=path, line_end=form.line_end)
 
 
 def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
-    from pi.coding.tools.diff import Diff  # the first request needs the tool, the first edit this
+    from pi.coding.tools.diff import Diff  # lazy: not needed before the first edit
 
     for edit in params.edits:
         refuse_elisions(elisions(edit.new_text), before=text)
@@ -260,20 +258,20 @@ def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
 def _text(data: bytes, path: str) -> tuple[str, TextForm]:
     try:
         return decode(data)
-    except NotText as problem:
+    except NotText as error:
         raise ToolFailed(
-            f"Could not edit file: {path}. {problem.message} "
+            f"Could not edit file: {path}. {error.message} "
             "Writing it back would damage it, so it was left alone; change it with bash."
-        ) from problem
+        ) from error
 
 
-async def _told(path: str, work: Any) -> Any:
+async def _convert_errors(path: str, work: Any) -> Any:
     try:
         return await work
-    except FileFailed as problem:
-        cause = cause_of(problem)
-        if cause is None or cause.errno in (errno.EINVAL, errno.EFBIG):  # codes that say little
-            why = problem.message
+    except FileFailed as error:
+        cause = find_os_error(error)
+        if cause is None or cause.errno in (errno.EINVAL, errno.EFBIG):  # vague codes
+            why = error.message
         else:
             why = f"Error code: {node_code(cause)}."
-        raise ToolFailed(f"Could not edit file: {path}. {why}") from problem
+        raise ToolFailed(f"Could not edit file: {path}. {why}") from error

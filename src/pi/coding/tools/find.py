@@ -1,4 +1,4 @@
-"""find: files and folders whose names match a pattern."""
+"""The find tool: files and folders whose names match a glob pattern."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pi.coding.tools.declarations import description
 from pi.coding.tools.listing import (
     REFINE,
     FileListing,
-    at_least_one,
-    is_there,
-    listing,
-    more_than,
-    must_be_open,
+    limit_notice,
+    limit_or_default,
+    list_result,
+    path_exists,
+    require_readable,
 )
 
-MOST_RESULTS = 1000
+DEFAULT_RESULTS = 1000
 
 
 class FindParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     pattern: Annotated[
         str, Meta(description="Glob for names, e.g. *.py, or for paths, e.g. src/**/*.test.ts")
@@ -39,31 +39,32 @@ class FindParams(Record):
         str | UnsetType, Meta(description="Folder to search; the working folder if left out")
     ] = UNSET
     limit: Annotated[
-        float | UnsetType, Meta(description=f"Results to show at most; {MOST_RESULTS} if left out")
+        float | UnsetType,
+        Meta(description=f"Results to show at most; {DEFAULT_RESULTS} if left out"),
     ] = UNSET
 
 
 def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
-    """The tool."""
+    """Build the tool."""
 
     async def find(params: FindParams, ctx: ToolContext) -> ToolResult:
         root = files.resolve(params.path or ".")
-        limit = at_least_one(params.limit, MOST_RESULTS)
-        if not (is_there(root) and root.is_dir()):
+        limit = limit_or_default(params.limit, DEFAULT_RESULTS)
+        if not (path_exists(root) and root.is_dir()):
             raise ToolFailed(
                 f"[fd error]: Search path '{root}' is not a directory.\n"
                 "[fd error]: No valid search paths given."
             )
-        must_be_open(root)
+        require_readable(root)
         try:
-            wanted = await asyncio.to_thread(name_matcher, params.pattern, root)
-        except PatternTooLarge as problem:
-            raise ToolFailed(f"The pattern cannot be used: {problem}.") from problem
-        found = await listed.below(root, wanted=wanted, most=limit + 1)
+            accepts = await asyncio.to_thread(name_matcher, params.pattern, root)
+        except PatternTooLarge as error:
+            raise ToolFailed(f"The pattern cannot be used: {error}.") from error
+        found = await listed.below(root, accepts=accepts, most=limit + 1)
         if not found:
             return ToolResult.of("No files found matching pattern", useless=True)
         names = ("result", "results")
-        return listing(found[:limit], more_than(limit, len(found), names, REFINE))
+        return list_result(found[:limit], limit_notice(limit, len(found), names, REFINE))
 
     return make_tool(
         name="find",
@@ -76,11 +77,11 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
 
 
 def name_matcher(pattern: str, root: Path) -> Callable[[str], bool]:
-    """Whether a path below ``root``, with a slash at its end if it is a folder, is wanted.
+    """Return a function that matches paths below ``root``; folders end in a slash.
 
-    A pattern with a slash is one for paths, from ``root`` or any folder below it; others are for
-    names. One in small letters means capital letters too, and one that ends in a slash folders.
-    ``PatternTooLarge`` for one that would take too long.
+    A pattern with a slash matches paths from ``root`` or any folder below it, others match names.
+    A pattern in lower case ignores case, and one that ends in a slash matches folders only.
+    Raises ``PatternTooLarge`` if matching would take too long.
     """
     only_folders = pattern.endswith("/") and len(pattern) > 1
     pattern = pattern.rstrip("/") if only_folders else pattern

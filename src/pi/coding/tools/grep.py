@@ -1,4 +1,4 @@
-"""grep: lines of files that match a pattern."""
+"""The grep tool: lines of files that match a pattern."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from pi.coding.files.text import read_lines
 from pi.coding.tools.declarations import description
 from pi.coding.tools.listing import (
     REFINE,
-    Limited,
-    at_least_one,
-    is_there,
-    listing,
-    more_than,
-    must_be_open,
+    LimitNotice,
+    limit_notice,
+    limit_or_default,
+    list_result,
+    path_exists,
+    require_readable,
 )
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.searching import LONGEST, Match, Search, search
+from pi.coding.tools.searching import MAX_MATCH_CHARACTERS, Match, Search, search
 
-MOST_MATCHES = 100
-MOST_EVER = 10_000
-"""Whatever the model asks for: of so many lines only the first 2000 are shown."""
-MOST_CHARACTERS = 500
-"""Of one line."""
-LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes of a file that is read once more for the lines around a match."""
+DEFAULT_MATCHES = 100
+MAX_MATCHES = 10_000
+"""Upper bound of ``limit``: only the first 2000 lines are shown anyway."""
+MAX_LINE_CHARACTERS = 500
+"""Characters shown of one line."""
+MAX_CONTEXT_FILE_BYTES = 64 * 1024 * 1024
+"""Largest file that is read again for context lines."""
 CUT = "... [truncated]"
 
 
 class GrepParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     pattern: Annotated[str, Meta(description="Regular expression, or text if literal is set")]
     path: Annotated[
@@ -59,20 +59,21 @@ class GrepParams(Record):
         float | UnsetType, Meta(description="Lines to show before and after each match")
     ] = UNSET
     limit: Annotated[
-        float | UnsetType, Meta(description=f"Matches to show at most; {MOST_MATCHES} if left out")
+        float | UnsetType,
+        Meta(description=f"Matches to show at most; {DEFAULT_MATCHES} if left out"),
     ] = UNSET
 
 
 def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> AgentTool:
-    """The tool."""
+    """Build the tool."""
 
     async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
         place = files.resolve(params.path or ".")
-        if not is_there(place):
+        if not path_exists(place):
             raise ToolFailed(f"Path not found: {place}")
-        must_be_open(place)
-        limit = min(at_least_one(params.limit, MOST_MATCHES), MOST_EVER)
-        wanted = Search(
+        require_readable(place)
+        limit = min(limit_or_default(params.limit, DEFAULT_MATCHES), MAX_MATCHES)
+        query = Search(
             pattern=params.pattern,
             place=place,
             glob=params.glob or "",
@@ -80,13 +81,13 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
             literal=params.literal is True,
             limit=limit,
         )
-        found = await search(wanted, programs, home=home)
+        found = await search(query, programs, home=home)
         if not found:
             return ToolResult.of("No matches found", useless=True)
         around = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
-        lines = await asyncio.to_thread(_shown, found[:limit], wanted.folder, around)
-        too_many = more_than(limit, len(found), ("match", "matches"), REFINE)
-        return listing([line for line, _ in lines], too_many, _shortened(lines))
+        lines = await asyncio.to_thread(_shown, found[:limit], query.folder, around)
+        too_many = limit_notice(limit, len(found), ("match", "matches"), REFINE)
+        return list_result([line for line, _ in lines], too_many, _shortened(lines))
 
     return make_tool(
         name="grep",
@@ -98,15 +99,15 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
     )
 
 
-def _shortened(lines: Sequence[tuple[str, bool]]) -> Limited | None:
+def _shortened(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
     if not any(cut for _, cut in lines):
         return None
-    notice = f"Some lines truncated to {MOST_CHARACTERS} chars. Use read tool to see full lines"
-    return Limited(detail="linesTruncated", value=True, notice=notice)
+    notice = f"Some lines truncated to {MAX_LINE_CHARACTERS} chars. Use read tool to see full lines"
+    return LimitNotice(detail="linesTruncated", value=True, notice=notice)
 
 
 def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str, bool]]:
-    """Lines as the model sees them, each with whether it was cut."""
+    """Return formatted lines, each with whether it was truncated."""
     shown: list[tuple[str, bool]] = []
     for path, matches in groupby(found, key=lambda match: match.path):
         texts = {match.number: match.text for match in matches}
@@ -119,11 +120,11 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
 
 
 def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
-    """These lines and those around them; none if the file is gone or too large by now."""
+    """Return the lines ``numbers`` and their context; empty if the file is gone or too large."""
     try:
-        if file.stat().st_size > LARGEST_FILE:
+        if file.stat().st_size > MAX_CONTEXT_FILE_BYTES:
             return {}
-        found = read_lines(file, _near(numbers, around), longest=LONGEST)
+        found = read_lines(file, _near(numbers, around), longest=MAX_MATCH_CHARACTERS)
     except OSError:
         return {}
     return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in found.items()}
@@ -138,6 +139,6 @@ def _near(numbers: Iterable[int], around: int) -> list[range]:
 
 
 def _bounded(text: str) -> tuple[str, bool]:
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_LINE_CHARACTERS:
         return text, False
-    return text[:MOST_CHARACTERS] + CUT, True
+    return text[:MAX_LINE_CHARACTERS] + CUT, True

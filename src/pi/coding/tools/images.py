@@ -1,4 +1,4 @@
-"""Pictures made fit for a model: upright, small enough, in a format that providers take."""
+"""Images for models: detecting the type, rotating, resizing, converting to an accepted format."""
 
 from __future__ import annotations
 
@@ -14,23 +14,18 @@ from pi.base.records import Record
 
 if TYPE_CHECKING:
     from PIL import Image as Pillow
-
-
-# What kind of picture some bytes are; names and extensions say nothing. Pure.
-
-
 HEADER = 64
-"""Bytes of a file that are enough to know."""
+"""Bytes at the beginning of a file that determine its type."""
 
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 
 
 class ImageType(Record):
-    """A kind of picture that models, or Pillow on their behalf, can see."""
+    """An image type that providers accept or Pillow can convert."""
 
     mime: str
     for_models: bool = True
-    """Whether providers take it as it is."""
+    """Whether providers accept it without conversion."""
 
 
 PNG = ImageType(mime="image/png")
@@ -41,9 +36,10 @@ BMP = ImageType(mime="image/bmp", for_models=False)
 
 
 def image_type(head: bytes) -> ImageType | None:
-    """The kind of picture that begins with ``head``, or ``None``.
+    """Return the type of an image that begins with ``head``, or ``None``.
 
-    More than the first letters is looked at: a text may well begin with GIF89a or BM.
+    The file name is not used. More than the signature is checked, because a text may begin with
+    GIF89a or BM.
     """
     head = head[:HEADER]
     kind = _by_signature(head)
@@ -65,9 +61,9 @@ def _by_signature(head: bytes) -> ImageType | None:
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether all of it can be read; the numbers at the beginning of a picture cannot."""
+    """Whether all bytes are printable text; the sizes in an image header are not."""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # its end may be half a letter
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # may end inside a character
     except UnicodeDecodeError:
         return False
     return all(character.isprintable() or character.isspace() for character in text)
@@ -82,43 +78,43 @@ OMITTED = "[Image omitted: could not be resized below the inline image size limi
 TOO_MANY_PIXELS = "[Image omitted: {}.]"
 NO_MEMORY = "[Image omitted: there is not enough memory to decode {}x{} pixels.]"
 DAMAGED = "[Image omitted: the file is damaged or of a kind that cannot be decoded.]"
-SMALLER = (1.0, 0.75, 0.5, 0.35, 0.25)
-"""Steps to which a picture shrinks until it fits."""
+SCALES = (1.0, 0.75, 0.5, 0.35, 0.25)
+"""Scales that are tried until an image fits."""
 QUALITIES = (80, 60, 40)
-PNG_MAY_COST = 2
-"""How many times the bytes of a JPEG a picture may take that was a PNG."""
+MAX_PNG_TO_JPEG_RATIO = 2
+"""A PNG stays a PNG up to this multiple of the JPEG's size."""
 ORIENTATION = 0x0112
-"""The EXIF tag that says how a picture is turned."""
+"""The EXIF tag of the orientation."""
 UPRIGHT = (None, 0, 1)
-"""Its values that need no turning."""
-ON_ITS_SIDE = (5, 6, 7, 8)
-"""Its values that swap width and height."""
+"""Orientations that need no rotation."""
+ROTATED = (5, 6, 7, 8)
+"""Orientations that swap width and height."""
 
 
 class ImageLimits(Record):
-    """What a model takes; its ``inputLimits.images.resize`` if it says so."""
+    """Limits of a model; from its ``inputLimits.images.resize`` if present."""
 
     max_width: int = 2000
     max_height: int = 2000
     max_bytes: int = 4_718_592
-    """Of base64."""
+    """Size as base64."""
     resize: bool = True
-    """Off: pictures go as they are, if a provider takes the format."""
+    """If off, images are sent unchanged, provided that the format is accepted."""
 
 
-class Prepared(Record):
-    """A picture for the model and what should be said about it."""
+class PreparedImage(Record):
+    """An image for the model, with notes about it."""
 
     mime: str
     image: Image | None = None
-    """``None`` if it could not be made small enough, which a note says."""
+    """``None`` if it was omitted; a note gives the reason."""
     notes: tuple[str, ...] = ()
 
 
-def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared:
-    """Make a picture fit ``limits``. Blocks, and waits for others: call it in a thread.
+def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> PreparedImage:
+    """Make an image fit ``limits``. Blocks, and waits for other images: call it in a thread.
 
-    One that fits already and stands upright keeps its bytes.
+    An image that fits and is upright keeps its bytes.
     """
     size = (0, 0)
     try:
@@ -128,14 +124,14 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
             turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
             if not turned and kind.for_models and _fits(picture, data, limits):
                 picture.load()  # a damaged file would make every later request fail
-                return Prepared(mime=kind.mime, image=_image(data, kind.mime))
+                return PreparedImage(mime=kind.mime, image=_image(data, kind.mime))
             return _converted(picture, kind, limits)
-    except TooManyPixels as problem:
-        return Prepared(mime=kind.mime, notes=(TOO_MANY_PIXELS.format(problem),))
+    except TooManyPixels as error:
+        return PreparedImage(mime=kind.mime, notes=(TOO_MANY_PIXELS.format(error),))
     except MemoryError:
-        return Prepared(mime=kind.mime, notes=(NO_MEMORY.format(*size),))
+        return PreparedImage(mime=kind.mime, notes=(NO_MEMORY.format(*size),))
     except UNREADABLE:
-        return Prepared(mime=kind.mime, notes=(DAMAGED,))
+        return PreparedImage(mime=kind.mime, notes=(DAMAGED,))
 
 
 def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
@@ -145,11 +141,11 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
     return small and _base64_size(len(data)) <= limits.max_bytes
 
 
-def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> Prepared:
+def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
     from PIL import ImageOps
 
     orientation = picture.getexif().get(ORIENTATION)
-    on_its_side = orientation in ON_ITS_SIDE
+    on_its_side = orientation in ROTATED
     original = picture.size[::-1] if on_its_side else picture.size
     size = _bounded(original, limits) if limits.resize else original
     smaller = shrunk(picture, size[::-1] if on_its_side else size)
@@ -157,27 +153,27 @@ def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> P
         picture = smaller
         picture.getexif()[ORIENTATION] = orientation or 1
     upright = ImageOps.exif_transpose(picture)
-    for step in SMALLER if limits.resize else SMALLER[:1]:
+    for step in SCALES if limits.resize else SCALES[:1]:
         shown = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
         smaller = upright if shown == upright.size else _resized(upright, shown)
         best = _best(_encodings(smaller, limits), kind, limits)
         if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
             notes = (*_conversion(kind, best[0]), *_scale(original, shown))
-            return Prepared(mime=best[0], image=_image(best[1], best[0]), notes=notes)
-    return Prepared(mime=kind.mime, notes=(OMITTED,))
+            return PreparedImage(mime=best[0], image=_image(best[1], best[0]), notes=notes)
+    return PreparedImage(mime=kind.mime, notes=(OMITTED,))
 
 
 def _best(
     encodings: Iterable[tuple[str, bytes]], kind: ImageType, limits: ImageLimits
 ) -> tuple[str, bytes]:
-    """The smallest; but a PNG stays one unless that takes more than twice as many bytes.
+    """Return the smallest encoding, but prefer PNG for a PNG unless it is more than twice as large.
 
     JPEG blurs the text of screenshots, which is what most PNG files are.
     """
     png, *others = encodings
     best = min(png, *others, key=lambda each: len(each[1]))
     keeps = not limits.resize or _base64_size(len(png[1])) <= limits.max_bytes
-    if kind.mime == png[0] and keeps and len(png[1]) <= PNG_MAY_COST * len(best[1]):
+    if kind.mime == png[0] and keeps and len(png[1]) <= MAX_PNG_TO_JPEG_RATIO * len(best[1]):
         return png
     return best
 
@@ -195,7 +191,7 @@ def _resized(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
 
 
 def _encodings(picture: Pillow.Image, limits: ImageLimits) -> Iterator[tuple[str, bytes]]:
-    """The picture as PNG and as JPEG, worse and worse until one of them is small enough."""
+    """Yield the image as PNG and as JPEG of falling quality until one is small enough."""
     png = _encoded(picture, "PNG")
     yield "image/png", png
     flat = _flattened(picture)
@@ -207,7 +203,7 @@ def _encodings(picture: Pillow.Image, limits: ImageLimits) -> Iterator[tuple[str
 
 
 def _flattened(picture: Pillow.Image) -> Pillow.Image:
-    """Without transparency, which JPEG does not know: on white, as on a page."""
+    """Return the image on white: JPEG has no transparency."""
     from PIL import Image as Pillow
 
     if picture.mode in ("L", "RGB"):
@@ -251,15 +247,13 @@ def _base64_size(size: int) -> int:
     return (size + 2) // 3 * 4
 
 
-# Pictures that others bring, such as extensions and clients, made to fit what models take.
-
-
-def fitted(
+def fit_images(
     blocks: Sequence[Text | Image], limits: ImageLimits, *, keep_unreadable: bool = False
 ) -> tuple[Text | Image, ...]:
-    """The same blocks, with smaller pictures where they are too large, and notes behind them.
+    """Resize the images of extensions and clients to ``limits``, with notes after them.
 
-    What is no picture becomes a note, unless it is to be kept. Blocks: call it in a thread.
+    Data that is not an image becomes a note, unless ``keep_unreadable`` is set. Blocks: call it
+    in a thread.
     """
     if not limits.resize:
         return tuple(blocks)
@@ -296,7 +290,7 @@ def _bytes(picture: Image) -> bytes:
 
 
 def _is_small(data: bytes, kind: ImageType, limits: ImageLimits) -> bool:
-    """Whether a picture can go as it is, as far as its first bytes say."""
+    """Whether an image fits unchanged, judging by its header."""
     try:
         width, height = open_picture(data).size
     except UNREADABLE:

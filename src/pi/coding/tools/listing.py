@@ -1,4 +1,4 @@
-"""Results that are lists of lines: cut to a size, with notices of what is missing. Pure."""
+"""Lists of files: limits and notices of results, the walk below a folder, fd and ripgrep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Json
-from pi.base.files import may_never_end
+from pi.base.files import is_special_file
 from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import EFFECTIVE_IDS
@@ -24,40 +24,47 @@ from pi.coding.resources.ignore import IgnoreTree
 from pi.coding.resources.sources import repository_of
 from pi.coding.shell.output import keep_head
 from pi.coding.shell.spill import size_text
-from pi.coding.tools.programs import QUIET_SUCCESS, ProgramFailed, SearchPrograms, output_of
+from pi.coding.tools.programs import (
+    RG_QUIET_EXIT_CODES,
+    ProgramFailed,
+    SearchPrograms,
+    read_program_output,
+)
 
 log = logging.getLogger(__name__)
 
 
 REFINE = ", or refine pattern"
-"""What else helps against too many results of a search."""
+"""Further advice in the notice of a search with too many results."""
 
 
-class Limited(NamedTuple):
-    """Something that is not all there is."""
+class LimitNotice(NamedTuple):
+    """A limit that was reached."""
 
     detail: str
-    """Its name in the details."""
+    """Its name in the result details."""
     value: Any
     notice: str
 
 
-def at_least_one(given: float | UnsetType, default: int) -> int:
-    """A limit as a model gives it."""
+def limit_or_default(given: float | UnsetType, default: int) -> int:
+    """Return the ``limit`` argument of a call, at least 1."""
     return default if isinstance(given, UnsetType) else max(int(given), 1)
 
 
-def more_than(limit: int, found: int, names: tuple[str, str], advice: str = "") -> Limited | None:
-    """That ``found`` things, by their ``names`` as one and as many, are more than are shown."""
+def limit_notice(
+    limit: int, found: int, names: tuple[str, str], advice: str = ""
+) -> LimitNotice | None:
+    """Return a notice if ``found`` exceeds ``limit``; ``names`` are singular and plural."""
     if found <= limit:
         return None
     one, many = names
     notice = f"{limit} {many} limit reached. Use limit={2 * limit} for more{advice}"
-    return Limited(f"{one}LimitReached", limit, notice)
+    return LimitNotice(f"{one}LimitReached", limit, notice)
 
 
-def listing(lines: Sequence[str], *limited: Limited | None) -> ToolResult:
-    """Lines as a result, with one bracket that holds all notices."""
+def list_result(lines: Sequence[str], *limited: LimitNotice | None) -> ToolResult:
+    """Return the lines as a result, truncated, with all notices in one pair of brackets."""
     cut = keep_head("\n".join(lines).encode("utf-8", "replace"))
     details: Json = {each.detail: each.value for each in limited if each}
     notices = [each.notice for each in limited if each]
@@ -70,56 +77,53 @@ def listing(lines: Sequence[str], *limited: Limited | None) -> ToolResult:
     return ToolResult.of(text, details=details or UNSET)
 
 
-# Where a search begins: it must be possible to look there, or nothing found would be a lie.
-
-
-def is_there(place: Path) -> bool:
-    """Whether there is something, as far as we may know."""
+def path_exists(place: Path) -> bool:
+    """Whether the path exists and may be seen."""
     try:
         return place.exists()
-    except OSError:  # no file can have this name, or nobody may look into the folder it is in
+    except OSError:  # an invalid name, or a folder on the way that may not be read
         return False
 
 
-def must_be_open(place: Path) -> None:
-    """``ToolFailed`` for a file or folder that may not be read, and for what is neither."""
-    if may_never_end(place):
+def require_readable(place: Path) -> None:
+    """Check that a search root is readable, so that an empty result is reliable.
+
+    Raises ``ToolFailed`` if it may not be read, or is neither a file nor a folder.
+    """
+    if is_special_file(place):
         raise ToolFailed(f"Cannot search {place}: it is a device or a pipe, not a regular file.")
     is_folder = place.is_dir()
-    wanted = os.R_OK | os.X_OK if is_folder else os.R_OK
-    if not os.access(place, wanted, effective_ids=EFFECTIVE_IDS):
+    mode = os.R_OK | os.X_OK if is_folder else os.R_OK
+    if not os.access(place, mode, effective_ids=EFFECTIVE_IDS):
         denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         raise ToolFailed(node_text(denied, "scandir" if is_folder else "open", str(place)))
-
-
-# All files and folders below a folder, without those that are ignored.
 
 
 GIT_FOLDER = ".git"
 
 
-class Entry(Record):
-    """Something that was found; links are what they are, not what they lead to."""
+class WalkedFile(Record):
+    """An entry found by ``walk``. Links are not followed."""
 
     path: str
-    """Relative to where the walk began, with ``/`` between its parts."""
+    """Relative to the root of the walk, with ``/`` as separator."""
     is_folder: bool
     is_link: bool
 
 
-Ignores: TypeAlias = Callable[[Entry], bool]
-"""Whether an entry, and what is below it, is passed over."""
+Ignores: TypeAlias = Callable[[WalkedFile], bool]
+"""Whether an entry, and everything below it, is skipped."""
 
 
 def walk(
     root: Path, *, ignores: Ignores, stop: threading.Event, files: bool = True
-) -> Iterator[Entry]:
-    """Every entry below ``root``, a folder before what is in it, names in order.
+) -> Iterator[WalkedFile]:
+    """Yield every entry below ``root``, a folder before its contents, sorted by name.
 
-    Without ``files`` only folders and links, which is three times as fast.
+    Without ``files`` only folders and links are listed, which is three times as fast.
 
-    Blocks between entries until ``stop`` is set. Folders that cannot be read are passed over, and
-    links are not followed, so that a loop of them ends.
+    Blocks; setting ``stop`` ends it. Folders that cannot be read are skipped. Links are not
+    followed, so that a cycle of links ends.
     """
     waiting = [""]
     while waiting and not stop.is_set():
@@ -134,12 +138,12 @@ def walk(
         waiting += reversed(inner)
 
 
-def _entries(root: Path, folder: str, *, files: bool) -> list[Entry]:
+def _entries(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
     lead = f"{folder}/" if folder else ""
     try:
         with os.scandir(root / folder) as found:
             entries = [
-                Entry(
+                WalkedFile(
                     path=lead + each.name,
                     is_folder=each.is_dir(follow_symlinks=False),
                     is_link=each.is_symlink(),
@@ -152,82 +156,82 @@ def _entries(root: Path, folder: str, *, files: bool) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.path)
 
 
-# All that is below a folder and not ignored, as fast as this machine can say it.
-
-
-MOST_OUTPUT = 512 * 1024 * 1024
-"""Bytes of paths, after which a program is taken for broken."""
-SILENCE = 30.0
-"""Seconds without a path, after which it is taken for hung."""
-LONGEST_PATH = 1_000_000
-"""Bytes of one path; operating systems allow a few thousand."""
+MAX_OUTPUT_BYTES = 512 * 1024 * 1024
+"""Output of a program that is taken for broken."""
+MAX_SILENCE_SECONDS = 30.0
+"""Time without a path after which a program is taken for hung."""
+MAX_PATH_BYTES = 1_000_000
+"""Operating systems allow a few thousand bytes for a path."""
 RG = ("--files", "--hidden", "--no-config", "--no-messages", "--null", f"--glob=!{GIT_FOLDER}")
 FD = ("--hidden", "--color=never", "--print0", f"--exclude={GIT_FOLDER}")
 
-Wanted: TypeAlias = Callable[[str], bool]
+PathFilter: TypeAlias = Callable[[str], bool]
 
 
 class FileListing:
-    """Lists folders: by fd, by ripgrep and a walk, or by a walk alone.
+    """Lists all files below a folder that are not ignored: by fd, by ripgrep, or by a walk.
 
-    A program that fails is not asked again, and the next way is taken: fd before 8.7, which
+    A program that fails is not used again, and the next method is tried: fd before 8.7, which
     Debian 12 has, does not know ``--no-require-git``.
 
-    ripgrep knows which files are ignored, and the walk adds what it does not tell: folders, also
-    empty ones, and links. Outside of a repository ``.gitignore`` counts too.
+    ripgrep does not list folders and links; a walk adds them. ``.gitignore`` also applies outside
+    of a repository.
     """
 
-    def __init__(self, programs: SearchPrograms, *, home: Path, silence: float = SILENCE) -> None:
+    def __init__(
+        self, programs: SearchPrograms, *, home: Path, silence: float = MAX_SILENCE_SECONDS
+    ) -> None:
         self._programs = programs
         self._home = home
         self._silence = silence
         self._failed: set[tuple[str, ...]] = set()
 
     async def below(
-        self, root: Path, *, wanted: Wanted | None = None, most: int | None = None
+        self, root: Path, *, accepts: PathFilter | None = None, most: int | None = None
     ) -> list[str]:
-        """Paths relative to ``root``, folders with a slash at the end, sorted.
+        """Return sorted paths relative to ``root``, folders with a slash at the end.
 
-        Only those that are ``wanted``, which is called in a thread; the first ``most`` of them.
+        Only paths for which ``accepts`` returns True, which is called in a thread; at most
+        ``most`` of them.
         """
         outside = () if await asyncio.to_thread(repository_of, root) else ("--no-require-git",)
         if fd := self._programs.fd:
-            paths = _Paths(wanted, most)
+            paths = _Paths(accepts, most)
             if await self._listed((fd, *FD, *outside, ".", "."), root, paths):
                 return await asyncio.to_thread(paths.sorted)
         if rg := self._programs.rg:
-            paths = _Paths(wanted, most, folders=True)
+            paths = _Paths(accepts, most, folders=True)
             if await self._listed((rg, *RG, *outside, "./"), root, paths):
                 return await self._with_folders(root, paths)
-        paths = _Paths(wanted, most)
+        paths = _Paths(accepts, most)
         await _in_thread(lambda stop: self._walk(root, paths, stop))
         return await asyncio.to_thread(paths.sorted)
 
     async def _listed(self, command: tuple[str, ...], root: Path, paths: _Paths) -> bool:
-        """Whether the program could list everything; ``paths`` has it then."""
+        """Run a program that fills ``paths``. Returns False if it fails."""
         if command in self._failed:
             return False
         is_rg = command[0] == self._programs.rg
-        output = output_of(
+        output = read_program_output(
             command,
             cwd=root,
             env=self._programs.environment,
-            quiet_success=QUIET_SUCCESS if is_rg else (),
+            quiet_success=RG_QUIET_EXIT_CODES if is_rg else (),
             silence=self._silence,
-            most=MOST_OUTPUT,
+            most=MAX_OUTPUT_BYTES,
         )
         try:
             async with aclosing(output) as pieces:
                 async for piece in pieces:
                     await asyncio.to_thread(paths.feed, piece)
-        except ProgramFailed as problem:
-            log.warning("%s; files are listed in another way", problem.message)
+        except ProgramFailed as error:
+            log.warning("%s; falling back to another way to list files", error.message)
             self._failed.add(command)
             return False
         return True
 
     async def _with_folders(self, root: Path, paths: _Paths) -> list[str]:
-        """Adds what ripgrep does not list."""
+        """Add folders and links, which ripgrep does not list."""
 
         def add(stop: threading.Event) -> None:
             tree = IgnoreTree(root, home=self._home, require_git=False)
@@ -243,22 +247,24 @@ class FileListing:
 
 
 class _Paths:
-    """Paths as they come; of very many only the first in their order are kept."""
+    """Collects paths; of more than ``most`` only the first in sorted order are kept."""
 
-    def __init__(self, wanted: Wanted | None, most: int | None, *, folders: bool = False) -> None:
+    def __init__(
+        self, accepts: PathFilter | None, most: int | None, *, folders: bool = False
+    ) -> None:
         self.folders: set[str] = {""}
-        """Those in which files are, if they are collected."""
-        self._wanted = wanted
+        """Folders that contain listed files; collected if ``folders`` is set."""
+        self._accepts = accepts
         self._most = most
         self._collects_folders = folders
         self._kept: list[str] = []
         self._begun = b""
 
     def feed(self, piece: bytes) -> None:
-        """Add what a program has written, with a zero byte after each path."""
+        """Add output of a program: paths terminated by zero bytes."""
         *whole, self._begun = (self._begun + piece).split(b"\0")
-        if len(self._begun) > LONGEST_PATH:
-            raise ProgramFailed("The search program", "writes something else than paths")
+        if len(self._begun) > MAX_PATH_BYTES:
+            raise ProgramFailed("The search program", "wrote output that is not a list of paths")
         names = (path.decode("utf-8", "surrogateescape").removeprefix("./") for path in whole)
         paths = [name for name in names if name]
         if self._collects_folders:
@@ -267,14 +273,14 @@ class _Paths:
         self.add(paths)
 
     def add(self, paths: Iterable[str]) -> None:
-        """Add those that are wanted."""
-        for path in paths if self._wanted is None else filter(self._wanted, paths):
+        """Add the paths that are accepted."""
+        for path in paths if self._accepts is None else filter(self._accepts, paths):
             self._kept.append(path)
             if self._most is not None and len(self._kept) > 2 * self._most + 1000:
                 self._kept = self.sorted()
 
     def sorted(self) -> list[str]:
-        """What is kept, in order."""
+        """Return the collected paths in order."""
         return sorted(self._kept)[: self._most]
 
     def _note_folders(self, path: str) -> None:
@@ -284,12 +290,12 @@ class _Paths:
             folder = folder.rpartition("/")[0]
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: WalkedFile) -> str:
     return f"{entry.path}/" if entry.is_folder else entry.path
 
 
 def _unless_known(folders: set[str], tree: IgnoreTree) -> Ignores:
-    """Ask the rules only about what holds no file that ripgrep has listed."""
+    """Check the ignore rules only for folders without a file that ripgrep has listed."""
     unless_ignored = _unless_ignored(tree)
     return lambda entry: entry.path not in folders and unless_ignored(entry)
 
@@ -298,7 +304,7 @@ def _unless_ignored(tree: IgnoreTree) -> Ignores:
     return lambda entry: _is_git(entry) or tree.ignores(entry.path, is_folder=entry.is_folder)
 
 
-def _is_git(entry: Entry) -> bool:
+def _is_git(entry: WalkedFile) -> bool:
     return entry.path.rpartition("/")[2] == GIT_FOLDER
 
 
@@ -307,4 +313,4 @@ async def _in_thread(work: Callable[[threading.Event], None]) -> None:
     try:
         await asyncio.to_thread(work, stop)
     finally:
-        stop.set()  # a thread cannot be cancelled, but it can be asked to end
+        stop.set()  # a thread cannot be cancelled; it checks this flag

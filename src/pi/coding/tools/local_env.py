@@ -1,4 +1,4 @@
-"""This machine as a place where an agent's tools can work: ``pi.agent.env.ExecutionEnv``."""
+"""``pi.agent.env.ExecutionEnv`` for this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from pi.agent.env import (
-    MOST_OUTPUT,
+    MAX_OUTPUT,
     ExecResult,
     ExecutionError,
     ExecutionErrorCode,
@@ -23,7 +23,7 @@ from pi.coding.shell.output import Output
 
 
 class LocalEnv(LocalFiles):
-    """The files and the shell of a session together. Its owner closes it."""
+    """Files and shell of a session. The owner closes it."""
 
     def __init__(
         self, cwd: Callable[[], Path], *, home: str, shell: LocalShell, system: System = "posix"
@@ -32,7 +32,7 @@ class LocalEnv(LocalFiles):
         self._shell = shell
 
     async def close(self) -> None:
-        """End everything that commands have started and that still runs."""
+        """Terminate all processes that commands have started."""
         await self._shell.close()
 
     async def __aenter__(self) -> Self:
@@ -62,30 +62,30 @@ class LocalEnv(LocalFiles):
                 timeout=timeout,
                 on_text=kept.add,
             )
-        except (NoShell, SpawnFailed) as problem:
-            raise _cannot_start(problem, folder) from problem
-        error = _why_no_code(end, timeout)
+        except (NoShell, SpawnFailed) as error:
+            raise _cannot_start(error, folder) from error
+        failure = _why_no_code(end, timeout)
         return ExecResult(
-            exit_code=None if error else end.exit_code,
+            exit_code=None if failure else end.exit_code,
             output=kept.text,
             truncated=kept.truncated,
-            error=error,
+            error=failure,
         )
 
 
 class _Kept:
-    """The last of what a command writes, told as it comes."""
+    """Forwards the output of a command and keeps the end of it."""
 
-    def __init__(self, tell: OnOutput | None) -> None:
-        self._tell = tell
+    def __init__(self, on_output: OnOutput | None) -> None:
+        self._on_output = on_output
         self.text = ""
         self.truncated = False
 
     def add(self, text: str) -> Awaitable[None] | None:
-        """Keep ``text``; returns what the listener returns, which holds the command up."""
-        self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
-        self.text = (self.text + text)[-MOST_OUTPUT:]
-        return None if self._tell is None else self._tell(text)
+        """Keep ``text``. Returns the callback's awaitable, which delays further reading."""
+        self.truncated = self.truncated or len(self.text) + len(text) > MAX_OUTPUT
+        self.text = (self.text + text)[-MAX_OUTPUT:]
+        return None if self._on_output is None else self._on_output(text)
 
 
 def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
@@ -98,10 +98,10 @@ def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
     return None
 
 
-def _cannot_start(problem: PiError, folder: Path) -> ExecutionFailed:
+def _cannot_start(error: PiError, folder: Path) -> ExecutionFailed:
     code: ExecutionErrorCode = "spawn_failed"
-    if isinstance(problem, NoShell):
+    if isinstance(error, NoShell):
         code = "shell_unavailable"
     elif not folder.is_dir():
         code = "invalid_directory"
-    return ExecutionFailed(ExecutionError(code=code, message=problem.message), hint=problem.hint)
+    return ExecutionFailed(ExecutionError(code=code, message=error.message), hint=error.hint)

@@ -1,4 +1,4 @@
-"""ls: show what is in a folder."""
+"""The ls tool: lists a folder."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.declarations import description
-from pi.coding.tools.listing import at_least_one, is_there, listing, more_than
+from pi.coding.tools.listing import limit_notice, limit_or_default, list_result, path_exists
 
-MOST_ENTRIES = 500
+DEFAULT_ENTRIES = 500
 
 
 class LsParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     path: Annotated[
         str | UnsetType, Meta(description="Folder to list; the working folder if left out")
     ] = UNSET
     limit: Annotated[
-        float | UnsetType, Meta(description=f"Entries to show at most; {MOST_ENTRIES} if left out")
+        float | UnsetType,
+        Meta(description=f"Entries to show at most; {DEFAULT_ENTRIES} if left out"),
     ] = UNSET
 
 
 def ls_tool(files: LocalFiles) -> AgentTool:
-    """The tool."""
+    """Build the tool."""
 
     async def ls(params: LsParams, ctx: ToolContext) -> ToolResult:
         folder = files.resolve(params.path or ".")
-        limit = at_least_one(params.limit, MOST_ENTRIES)
+        limit = limit_or_default(params.limit, DEFAULT_ENTRIES)
         names = await asyncio.to_thread(_names, folder)
         if not names:
             return ToolResult.of("(empty directory)")
-        return listing(names[:limit], more_than(limit, len(names), ("entry", "entries")))
+        return list_result(names[:limit], limit_notice(limit, len(names), ("entry", "entries")))
 
     return make_tool(
         name="ls",
@@ -53,21 +54,21 @@ def ls_tool(files: LocalFiles) -> AgentTool:
 
 
 def _names(folder: Path) -> list[str]:
-    """Names in any case in one order, folders with a slash; links are what they lead to."""
-    if not is_there(folder):
+    """Return names sorted without regard to case, folders with a slash; links are followed."""
+    if not path_exists(folder):
         raise ToolFailed(f"Path not found: {folder}")
     if not folder.is_dir():
         raise ToolFailed(f"Not a directory: {folder}")
     try:
         with os.scandir(folder) as found:
             names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
-    except OSError as problem:
-        raise ToolFailed(node_text(problem, "scandir", str(folder))) from problem
+    except OSError as error:
+        raise ToolFailed(node_text(error, "scandir", str(folder))) from error
     return sorted(names, key=lambda name: (name.lower(), name))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads round in a circle
+    except OSError:  # a cycle of links
         return False

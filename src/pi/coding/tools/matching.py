@@ -1,8 +1,8 @@
-"""Where in a text the passages are that somebody wants to change. Pure.
+"""Locates the passages that an edit replaces, and rejects placeholders for omitted text. Pure.
 
-Line ends never matter. A passage is looked for as it is first; only if it is nowhere, differences
-that nobody sees are passed over: spaces at the ends of lines, the forms of quotes, dashes and
-spaces, and Unicode compatibility forms. What is found is always a span of the original text.
+Line ends are ignored. An exact match is tried first. If there is none, invisible differences are
+ignored: trailing spaces, variants of quotes, dashes and spaces, and Unicode compatibility forms.
+Matches are always spans of the original text.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ class Span(NamedTuple):
 
 
 class Passages:
-    """A text in which passages are looked for."""
+    """A text in which passages are searched."""
 
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n")
         """With line feeds only."""
         self._returns = _returns(text)
 
-    def find(self, wanted: str) -> list[Span]:
-        """All places where ``wanted`` is, or else where something is that looks like it."""
-        wanted = wanted.replace("\r\n", "\n")
-        exact = [Span(at, at + len(wanted)) for at in _occurrences(self.text, wanted)]
-        return [self._in_original(span) for span in exact or self._alike(wanted)]
+    def find(self, passage: str) -> list[Span]:
+        """Return all occurrences of ``passage``, or else of text that looks the same."""
+        passage = passage.replace("\r\n", "\n")
+        exact = [Span(at, at + len(passage)) for at in _occurrences(self.text, passage)]
+        return [self._in_original(span) for span in exact or self._alike(passage)]
 
-    def _alike(self, wanted: str) -> list[Span]:
-        folded, needle = self._folded, Folded(wanted).text
+    def _alike(self, passage: str) -> list[Span]:
+        folded, needle = self._folded, Folded(passage).text
         if not needle.strip():
-            return []  # nothing is left of it, and nothing is everywhere
+            return []  # only blanks are left, which would match everywhere
         spans = []
-        # What has lost the spaces at its end was meant to end there.
-        to_line_end = wanted[-1] != "\n" and wanted[-1].isspace()
+        # Trailing spaces were folded away: such a passage must end at the end of a line.
+        to_line_end = passage[-1] != "\n" and passage[-1].isspace()
         for at in _occurrences(folded.text, needle):
             end = at + len(needle)
             at_line_end = folded.text[end : end + 1] in ("", "\n")
@@ -56,7 +56,7 @@ class Passages:
         return spans
 
     def _with_line_end(self, span: Span) -> Span:
-        """The spaces at the end of its last line belong to a passage."""
+        """Extend a span by the spaces at the end of its last line."""
         line_end = self.text.find("\n", span.end)
         return Span(span.start, len(self.text) if line_end < 0 else line_end)
 
@@ -71,16 +71,16 @@ class Passages:
 
 
 class _Line(NamedTuple):
-    """A line as it looks: where it comes from, and each of its characters if that is not plain."""
+    """A folded line and its position in the original text."""
 
     folded_start: int
     start: int
     clusters: list[Span] | None
-    """Of each character, from the start of the line; ``None`` if one comes from one."""
+    """Original span of each folded character; ``None`` if they correspond one to one."""
 
 
 class Folded:
-    """A text as it looks, without the differences that nobody sees, and where it comes from."""
+    """A text without invisible differences, with a mapping back to the original."""
 
     def __init__(self, text: str) -> None:
         self._lines: list[_Line] = []
@@ -99,7 +99,7 @@ class Folded:
         self.text = "\n".join(looks)
 
     def span(self, start: int, end: int) -> Span:
-        """Where a passage of the folded text comes from; it is not empty."""
+        """Return the original span of a non-empty passage of the folded text."""
         return Span(self._origin(start).start, self._origin(end - 1).end)
 
     def _origin(self, index: int) -> Span:
@@ -125,7 +125,7 @@ def _folded_line(line: str) -> tuple[str, list[Span]]:
 
 
 def _clusters(line: str) -> Iterator[tuple[str, int]]:
-    """Characters with the accents that follow them, and where they stand."""
+    """Yield characters with their combining marks, and their positions."""
     start = 0
     for at in range(1, len(line) + 1):
         if at == len(line) or not unicodedata.combining(line[at]):
@@ -133,24 +133,21 @@ def _clusters(line: str) -> Iterator[tuple[str, int]]:
             start = at
 
 
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    at = text.find(wanted) if wanted else -1
+def _occurrences(text: str, passage: str) -> Iterator[int]:
+    at = text.find(passage) if passage else -1
     while at >= 0:
         yield at
-        at = text.find(wanted, at + len(wanted))
+        at = text.find(passage, at + len(passage))
 
 
 def _returns(text: str) -> list[int]:
-    """Where, in the text with line feeds only, a line feed has lost its carriage return."""
+    """Return the positions of removed carriage returns in the text with line feeds only."""
     places: list[int] = []
     at = text.find("\r\n")
     while at >= 0:
         places.append(at - len(places))
         at = text.find("\r\n", at + 2)
     return places
-
-
-# Text that stands for text left out: it must never become the content of a file. Pure.
 
 
 _MARKERS = r"""
@@ -163,11 +160,14 @@ _MARKERS = r"""
       \b (?: code | file | content | function | method | class | lines | unchanged ) s? \)? \s*+
       (?: \.\.\. | … )?+ \s*+ (?: \*/ | --> )?
     """
-"""Notices of our own tools, and comments by which models say that they leave something out."""
+"""Notices of our own tools, and comments that models write in place of omitted text.
+
+They must never become the content of a file.
+"""
 
 
 def elisions(text: str) -> list[str]:
-    """The lines of ``text`` that stand for something left out."""
+    """Return the lines of ``text`` that are placeholders for omitted text."""
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if _may_mark(line) and _markers().fullmatch(line)]
 

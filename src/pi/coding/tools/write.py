@@ -1,4 +1,4 @@
-"""write: give a file new content."""
+"""The write tool: creates or replaces a file."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.files.errors import cause_of, node_text
+from pi.coding.files.errors import find_os_error, node_text
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.declarations import PREFER_STRICT, description
 from pi.coding.tools.matching import elisions, refuse_elisions
 
 
 class WriteParams(Record):
-    """What the model says."""
+    """Arguments of a call."""
 
     path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
     content: Annotated[str, Meta(description="All that the file is to hold afterwards")]
 
 
 def write_tool(files: LocalFiles) -> AgentTool:
-    """The tool. A failed write leaves the old file whole."""
+    """Build the tool. A failed write leaves an existing file unchanged."""
 
     async def write(params: WriteParams, ctx: ToolContext) -> ToolResult:
-        if params.path.endswith("/"):  # resolving it would make a file of that name
+        if params.path.endswith("/"):  # resolving would drop the slash and create a file
             folder = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             raise ToolFailed(node_text(folder, "open", f"{files.resolve(params.path)}/"))
         if marks := elisions(params.content):
             refuse_elisions(marks, before=await _before(params))
         try:
             await files.write_file(params.path, params.content.encode())
-        except FileFailed as problem:
-            raise ToolFailed(_failure(problem, files.resolve(params.path))) from problem
+        except FileFailed as error:
+            raise ToolFailed(_failure(error, files.resolve(params.path))) from error
         return ToolResult.of(f"Successfully wrote to {params.path}{files.link_note(params.path)}")
 
     async def _before(params: WriteParams) -> str:
@@ -61,7 +61,7 @@ def write_tool(files: LocalFiles) -> AgentTool:
 
 
 def preview_write(arguments: Json) -> FilePreview | None:
-    """The file as far as its content has come."""
+    """Return the file with the content received so far."""
     match arguments:
         case {"path": str(path), "content": str(text)}:
             return FilePreview(path=path, text=text)
@@ -69,10 +69,10 @@ def preview_write(arguments: Json) -> FilePreview | None:
             return None
 
 
-def _failure(problem: FileFailed, path: Path) -> str:
-    cause = cause_of(problem)
+def _failure(error: FileFailed, path: Path) -> str:
+    cause = find_os_error(error)
     if cause is None:
-        return problem.message
+        return error.message
     if cause.filename and Path(str(cause.filename)) in path.parents:
         return node_text(cause, "mkdir", str(cause.filename))
-    return node_text(cause, "open", str(path))  # not of the file beside it, which nobody knows
+    return node_text(cause, "open", str(path))  # not the temporary file

@@ -1,7 +1,6 @@
-"""The terminal application: what people look at all day.
+"""The terminal application.
 
-The screen is split by who owns which state: ``transcript`` (what was said), ``composer`` (what is
-being written) and ``status`` (what goes on) do not import each other; ``app`` puts them together
-and leads the session's events to them. ``dialogs`` are functions to await, ``commands`` a table.
-Everything reaches the session through ``SessionPort``.
+The screen is split by state: ``transcript``, ``composer`` and ``status`` do not import each other;
+``app`` connects them and dispatches the session's events to them. ``dialogs`` are functions to
+await, ``commands`` is a table. Everything accesses the session through ``SessionPort``.
 """

@@ -1,4 +1,4 @@
-"""The application: puts the regions together, opens the session behind them, and ends it all."""
+"""The application: creates the layout, opens the session in the background, and shuts down."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.startup import Start
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.startup import AppOptions
 from pi.tui.terminal import Terminal
 
-if TYPE_CHECKING:  # loaded behind the first frame
+if TYPE_CHECKING:  # imported after the first frame
     from pi.ai.messages import Image
-    from pi.modes.interactive.session_lifecycle import Drafts, SessionView
+    from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
 
 log = logging.getLogger(__name__)
 
 DRAFT_SECONDS = 0.5
-"""How long a draft may be newer than its file."""
+"""Maximum delay between a change of the draft and its file."""
 
 
-async def run(start: Start) -> str:
-    """Run the application on the terminal of the process; gives what to tell when it is over."""
-    from pi.tui.terminals.posix import own_terminal  # tests bring their own terminal
+async def run(start: AppOptions) -> str:
+    """Runs the application on the terminal of the process; returns the text to print at the end."""
+    from pi.tui.terminals.posix import own_terminal  # tests pass their own terminal
 
     terminal = own_terminal(start.environ, platform=sys.platform)
     return await App(start, terminal).run()
@@ -34,34 +34,34 @@ async def run(start: Start) -> str:
 class App:
     """One run of the application on one terminal."""
 
-    def __init__(self, start: Start, terminal: Terminal, *, strict: bool = False) -> None:
+    def __init__(self, start: AppOptions, terminal: Terminal, *, strict: bool = False) -> None:
         self._start = start
         self._tasks = TaskScope(report=self._failed)
         self._ended = asyncio.Event()
         self._has_quit = False
-        """Whether it ends because the person wants it to: what they wrote is then given up."""
-        self._frame = Frame(
-            start, terminal, tasks=self._tasks, on_gone=self._ended.set, strict=strict
+        """Whether the user quit: the draft is then discarded."""
+        self._frame = AppLayout(
+            start, terminal, tasks=self._tasks, on_disconnect=self._ended.set, strict=strict
         )
-        self._leaving = Leaving(
+        self._leaving = QuitKeys(
             self._frame.composer,
             self._frame.keymap,
             clock=start.clock,
-            tell=self._tell,
+            notify=self._notify,
             quit=self.quit,
         )
-        self._view: SessionView | None = None
+        self._view: SessionLifecycle | None = None
         self._early: list[str] = []
-        """What was sent before there was anything to send it to."""
+        """Prompts sent before the session was open."""
         self._drafts: Drafts | None = None
         self._draft_is_due = False
         self._problem: Exception | None = None
-        """Why there is no session."""
+        """Why the session could not be opened."""
 
     async def run(self) -> str:
-        """Until the person leaves; gives what to tell them then.
+        """Runs until the user quits; returns the text to print.
 
-        Raises why there is no session; what was typed meanwhile is kept as a draft.
+        Raises the error if the session cannot be opened; typed text is kept as a draft.
         """
         composer = self._frame.composer
         composer.on_submit = self._submit_early
@@ -72,7 +72,7 @@ class App:
             self._tasks.start(self._open(), name="opening the session")
             await self._ended.wait()
         finally:
-            self._frame.slot.clear()  # what a dialog hides belongs into the terminal's history
+            self._frame.slot.clear()  # rows covered by a dialog belong in the terminal's history
             self._frame.tui.stop()
             if self._drafts is not None:
                 self._drafts.save(composer.unsent)
@@ -87,39 +87,39 @@ class App:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the person has left, or the terminal is gone."""
+        """Whether the user quit or the terminal is gone."""
         return self._ended.is_set()
 
     def quit(self) -> None:
-        """End the application, as the person wants it."""
+        """Quits at the user's request."""
         if not self._ended.is_set():
             self._has_quit = True
             self._ended.set()
 
     async def _open(self) -> None:
-        """Open the session, or end: without one there is nothing to do here."""
+        """Opens the session, or ends the application if that fails."""
         try:
             await self._load()
-        except Exception as problem:
+        except Exception as error:
             if self._view is not None and self._view.has_session:
                 raise
-            self._problem = problem
+            self._problem = error
             self._ended.set()
 
     async def _load(self) -> None:
-        """Load everything else, behind a screen that can be used already."""
-        await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
-        # Importing takes as long as a few frames; in a thread, keys are seen between two modules.
+        """Loads everything else while the screen is already usable."""
+        await asyncio.sleep(0)  # the first frame is painted before anything is loaded
+        # Imports take a few frames; in a thread, keys are handled between two modules.
         await asyncio.to_thread(self._start.load)
-        from pi.modes.interactive.session_lifecycle import Drafts, SessionView
+        from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
 
-        self._view = SessionView(
+        self._view = SessionLifecycle(
             self._start, self._frame, self._tasks, self._leaving, quit=self.quit
         )
         self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())
         if not self._frame.composer.text and (text := self._drafts.left_behind()):
             self._frame.composer.set_text(text)
-            self._view.screen.notify("The draft of a session that ended early is back.")
+            self._view.screen.notify("Restored the draft of a session that ended unexpectedly.")
         early, self._early = self._early, []
         await self._view.open(early)
 
@@ -139,14 +139,14 @@ class App:
             await asyncio.to_thread(self._drafts.save, self._frame.composer.unsent)
 
     def _failed(self, name: str, problem: BaseException) -> None:
-        """Something unexpected: told on the screen, and in full in the log."""
-        log.error("%s failed", name, exc_info=problem, extra={"is_told": True})
+        """Shows an unexpected error on the screen and logs it with its traceback."""
+        log.error("%s failed", name, exc_info=problem, extra={"is_reported": True})
         if self._view is not None:
-            self._view.tell_failure(name, problem)
+            self._view.show_failure(name, problem)
         else:
-            self._tell(f"{name}: {problem!r}", "error")
+            self._notify(f"{name}: {problem!r}", "error")
 
-    def _tell(self, text: str, token: str = "muted") -> None:
-        """Say something in passing."""
+    def _notify(self, text: str, token: str = "muted") -> None:
+        """Shows a transient notice."""
         self._frame.passing.show(text, token)
         self._frame.tui.request_render()

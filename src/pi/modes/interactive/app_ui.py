@@ -1,4 +1,4 @@
-"""The screen as dialogs and commands use it: implements ``Ui``."""
+"""Implements ``Ui``, the screen as dialogs and commands use it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
 from pi.base.processes.terminal import run_attached
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import environment_of_programs
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Build, Level, OverlayShown, T
@@ -29,64 +29,64 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# A text in the person's own editor, which gets the whole terminal meanwhile.
+# Runs the user's external editor, which gets the whole terminal meanwhile.
 
 
-_HINT = "Name another editor with /settings (externalEditor), VISUAL or EDITOR."
+_HINT = "Set another editor with /settings (externalEditor), VISUAL or EDITOR."
 
 
 class EditorFailed(PiError):
-    """The person's editor did not run, or said that the text is not to be used."""
+    """The external editor did not start, or ended with an error."""
 
 
 def editor_command(setting: str | None, environ: Mapping[str, str], system: str) -> list[str]:
-    """The words of the command: of the setting, else ``VISUAL``, ``EDITOR`` or what there is.
+    """Returns the command of the setting, or else of ``VISUAL``, ``EDITOR`` or the default.
 
-    ``EditorFailed`` if a quotation mark in it is never closed.
+    Raises ``EditorFailed`` for an unclosed quotation mark.
     """
-    import shlex  # only when an editor is wanted
+    import shlex  # deferred: only for an external editor
 
     usual = "notepad" if system == "win32" else "nano"
-    wishes = (setting, environ.get("VISUAL"), environ.get("EDITOR"))
-    text = next((wish for wish in wishes if wish and wish.strip()), usual)
+    candidates = (setting, environ.get("VISUAL"), environ.get("EDITOR"))
+    text = next((candidate for candidate in candidates if candidate and candidate.strip()), usual)
     try:
         words = shlex.split(text, posix=system != "win32")
-    except ValueError as problem:
-        raise EditorFailed(f"The editor cannot be run: {text} ({problem}).", hint=_HINT) from None
+    except ValueError as error:
+        raise EditorFailed(f"Invalid editor command: {text} ({error}).", hint=_HINT) from None
     return [word.strip('"') for word in words]
 
 
 async def edit_text(
     text: str, command: Sequence[str], *, suffix: str, cwd: Path, env: Mapping[str, str]
 ) -> str:
-    """The text as the editor left it, without the line end that editors add.
+    """Returns the edited text, without the newline that editors add.
 
-    ``EditorFailed`` if it ended with an error, as vim does for ``:cq``, or the file cannot be
-    written or read; ``SpawnFailed`` if it could not be started.
+    Raises ``EditorFailed`` if the editor ended with an error, as vim does for ``:cq``, or if the
+    file cannot be written or read; ``SpawnFailed`` if it could not be started.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="pi-edit-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / f"prompt{suffix}"
             path.write_text(text, "utf-8", "replace", newline="\n")
-            # A folder that is gone is no reason not to edit a text.
+            # A missing working directory must not prevent editing.
             where = cwd if cwd.is_dir() else Path(folder)
             code = await run_attached([*command, str(path)], cwd=where, env=env)
             if code:
                 raise EditorFailed(
-                    f"{command[0]} {_ending(code)}; the text is as it was.", hint=_HINT
+                    f"{command[0]} {_ending(code)}; the text is unchanged.", hint=_HINT
                 )
             return path.read_text("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")
-    except SpawnFailed as problem:
-        raise SpawnFailed(problem.message, hint=_HINT) from problem
-    except OSError as problem:
+    except SpawnFailed as error:
+        raise SpawnFailed(error.message, hint=_HINT) from error
+    except OSError as error:
         raise EditorFailed(
-            f"The text is as it was: the file for {command[0]} cannot be used"
-            f" ({problem.strerror or problem})."
-        ) from problem
+            f"The text is unchanged: the file for {command[0]} cannot be used"
+            f" ({error.strerror or error})."
+        ) from error
 
 
 def _ending(code: int) -> str:
-    """How a program ended, in words."""
+    """Describes how a program ended."""
     if code >= 0:
         return f"ended with code {code}"
     try:
@@ -96,15 +96,15 @@ def _ending(code: int) -> str:
 
 
 _PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
-"""Levels that are told in passing; others stay in the transcript."""
+"""Levels shown as transient notices; others are added to the transcript."""
 
 
-class Screen:
-    """Delegates to the parts of the screen; owns only who is asking."""
+class AppUi:
+    """Delegates to the parts of the screen; owns only the open dialogs."""
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         transcript: TranscriptView,
         activity: Activity,
         *,
@@ -119,7 +119,7 @@ class Screen:
         self._frame = frame
         self._transcript = transcript
         self._activity = activity
-        self._session: tuple[SessionPort, Host] | None = None
+        self._session: tuple[SessionPort, Machine] | None = None
         self._cwd = cwd
         self._system = system
         self.theme = frame.theme
@@ -131,29 +131,29 @@ class Screen:
         self.reload_session = reload
         self.quit = quit
 
-    def open(self, port: SessionPort, host: Host) -> None:
-        """The session is there."""
+    def open(self, port: SessionPort, host: Machine) -> None:
+        """Called when the session is open."""
         self._session = (port, host)
 
     @property
     def port(self) -> SessionPort:
-        """The session; ``RuntimeError`` before there is one."""
+        """The session. Raises ``RuntimeError`` before it is open."""
         return self._opened()[0]
 
     @property
-    def host(self) -> Host:
-        """The machine and the person; ``RuntimeError`` before there is a session."""
+    def host(self) -> Machine:
+        """The machine. Raises ``RuntimeError`` before the session is open."""
         return self._opened()[1]
 
     @property
     def rows(self) -> int:
-        """How high the screen is."""
+        """Height of the screen in rows."""
         return self._frame.tui.terminal.size.rows
 
     async def show(self, build: Build[T]) -> T:
-        """Put a component in the editor's place until it has an answer.
+        """Shows a component in place of the editor until it returns an answer.
 
-        Whoever is writing is not interrupted: it waits for a pause.
+        It waits for a pause while the user is typing.
         """
         await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -173,7 +173,7 @@ class Screen:
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Lay a component over everything until it has an answer; like ``show``, after a pause."""
+        """Shows a component as overlay until it returns an answer; like ``show``, after a pause."""
         if options is None or not options.non_capturing:
             await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -187,33 +187,33 @@ class Screen:
             self.request_render()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        """Say something: in passing, or in the transcript if it went wrong."""
+        """Shows a transient notice, or adds warnings and errors to the transcript."""
         if level in _PASSING:
             self._frame.passing.show(text, _PASSING[level])
         else:
             self._transcript.notice(text, level)
         self.request_render()
 
-    def say(self, block: Component) -> None:
-        """Add something to the transcript for good."""
-        self._transcript.say(block)
+    def add_output(self, block: Component) -> None:
+        """Adds a component to the transcript."""
+        self._transcript.add_output(block)
         self.request_render()
 
     def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Show that something takes its time."""
+        """Shows a label while work is in progress."""
         return self._activity.working(label)
 
     def get_editor_text(self) -> str:
-        """What is being written."""
+        """The text in the editor."""
         return self._frame.composer.text
 
     def set_editor_text(self, text: str) -> None:
-        """Replace what is being written."""
+        """Replaces the text in the editor."""
         self._frame.composer.set_text(text)
         self.request_render()
 
     def request_render(self) -> None:
-        """Paint soon."""
+        """Requests a frame."""
         self._frame.tui.request_render()
 
     def shown_rows(self) -> list[str]:
@@ -222,33 +222,33 @@ class Screen:
         return tui.display.root.render(tui.terminal.size.columns)
 
     def refresh(self) -> None:
-        """Draw everything anew."""
+        """Redraws everything."""
         self._frame.tui.reset_display()
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
-        """Let the person's own editor change a text."""
+        """Edits a text in the user's external editor."""
         port, host = self._opened()
         try:
             command = editor_command(
                 port.settings.values.external_editor, host.environ, self._system
             )
-        except PiError as problem:
-            self.notify(problem.explain(), "error")
+        except PiError as error:
+            self.notify(error.explain(), "error")
             return None
         tui = self._frame.tui
         tui.stop(for_now=True)
         try:
             variables = environment_of_programs(host, port.settings)
             return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=variables)
-        except PiError as problem:
-            self.notify(problem.explain(), "error")
+        except PiError as error:
+            self.notify(error.explain(), "error")
             return None
         finally:
             tui.display.resume(tui.terminal.size)
-            tui.request_render(clear_scrollback=True)  # what stood there stands there still
+            tui.request_render(clear_scrollback=True)  # the previous text stays
             tui.start()
 
-    def _opened(self) -> tuple[SessionPort, Host]:
+    def _opened(self) -> tuple[SessionPort, Machine]:
         if self._session is None:
             raise RuntimeError("there is no session yet")
         return self._session

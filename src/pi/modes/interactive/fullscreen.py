@@ -1,4 +1,4 @@
-"""The whole screen for us: the transcript scrolls above the editor, with keys and the mouse."""
+"""Fullscreen mode: the transcript scrolls above the editor, with keys and the mouse."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
 
 _PROMPT = "▌"
-"""What every row begins with that the person has said."""
+"""First characters of every row of a user message."""
 
 
 class Fullscreen:
-    """The scrolled transcript. ``is_typing`` tells whether the keys are the editor's now."""
+    """The scrolled transcript. ``is_typing`` returns whether the editor has the keys."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class Fullscreen:
         is_typing: Callable[[], bool],
     ) -> None:
         self.on_select: Callable[[str], None] = lambda text: None
-        """Gets what was marked with the mouse."""
+        """Called with the text selected with the mouse."""
         self.on_copy: Callable[[str], None] = lambda text: None
-        """Gets what is marked when the person copies it."""
+        """Called with the selected text when the user copies it."""
         self._tui = tui
         self._keymap = keymap
         self._is_typing = is_typing
@@ -57,7 +57,7 @@ class Fullscreen:
             tui.display.exit_rows = content.render if keeps else None
 
     def follow(self) -> None:
-        """Show the end, and stay there."""
+        """Scrolls to the end and follows it."""
         self.view.scroll_to_end()
 
     def _listen(self, data: str) -> InputDecision | None:
@@ -87,7 +87,7 @@ class Fullscreen:
 
 
 class _Prompts:
-    """A component that knows on which rows the person begins to speak."""
+    """A component that knows the first rows of user messages."""
 
     def __init__(self, content: Component) -> None:
         self._content = content

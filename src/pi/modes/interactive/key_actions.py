@@ -1,4 +1,4 @@
-"""What keys mean for the whole application: Escape, Ctrl+C, Ctrl+D and all the others."""
+"""Keys of the whole application: Escape, Ctrl+C, Ctrl+D and all the others."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pi.base.clock import Clock
-from pi.base.errors import PiError
-from pi.modes.interactive.app_ui import Screen
+from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.layout import DoublePress, Leaving
-from pi.modes.interactive.prompt_sender import Speaking
+from pi.modes.interactive.layout import DoublePressDetector, QuitKeys
+from pi.modes.interactive.prompt_sender import PromptSender
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import report_errors
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
@@ -26,20 +26,20 @@ _COMMANDS = {
     "app.model.select": "model",
     "app.message.copy": "copy",
 }
-"""Actions that are commands."""
+"""Actions that run commands."""
 
 
-class Gestures:
-    """Knows whether Escape was pressed just before; all else it asks of the parts of the screen."""
+class KeyActions:
+    """Dispatches key actions to the parts of the screen; remembers only the last Escape."""
 
     def __init__(
         self,
-        screen: Screen,
+        screen: AppUi,
         composer: Composer,
         transcript: TranscriptView,
         activity: Activity,
-        speaking: Speaking,
-        leaving: Leaving,
+        speaking: PromptSender,
+        leaving: QuitKeys,
         *,
         clock: Clock,
         suspend: Callable[[], None],
@@ -52,7 +52,7 @@ class Gestures:
         self._activity = activity
         self._speaking = speaking
         self._leaving = leaving
-        self._escapes = DoublePress(clock)
+        self._escapes = DoublePressDetector(clock)
         self._suspend_program = suspend
         self._paste_image = paste_image
         self._status_changed = status_changed
@@ -72,11 +72,11 @@ class Gestures:
         }
 
     def open(self, port: SessionPort) -> None:
-        """The session is there."""
+        """Called when the session is open."""
         self._port = port
 
     def act(self, action: str) -> bool:
-        """Do what an action says; whether it meant something."""
+        """Runs an action; returns whether it was handled."""
         if (command := _COMMANDS.get(action)) is not None:
             return self._speaking.run_command(command)
         act = self._acts.get(action)
@@ -95,20 +95,20 @@ class Gestures:
         elif self._activity.is_busy:
             self._start(self._stop(port.abort))
         elif self._composer.text.startswith("!"):
-            self._composer.take()  # Up brings it back
+            self._composer.take()  # Up restores it
         elif not self._composer.text and self._escapes.is_second():
             self._twice(port)
         return True
 
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Stop the agent; what it would have been told next is the person's again."""
+        """Stops the agent; queued messages return to the editor."""
         await self._speaking.take_back()
         await abort()
 
     def _twice(self, port: SessionPort) -> None:
-        wanted = port.settings.values.double_escape_action
-        if wanted != "none":
-            self._speaking.run_command(wanted)
+        command = port.settings.values.double_escape_action
+        if command != "none":
+            self._speaking.run_command(command)
 
     def _suspend(self) -> bool:
         self._suspend_program()
@@ -117,9 +117,9 @@ class Gestures:
     # Writing --------------------------------------------------------------------------------------
 
     def _edit(self) -> bool:
-        return self._port is not None and self._start(self._edit_elsewhere())
+        return self._port is not None and self._start(self._edit_externally())
 
-    async def _edit_elsewhere(self) -> None:
+    async def _edit_externally(self) -> None:
         edited = await self._screen.open_external_editor(self._composer.text)
         if edited is not None:
             self._composer.set_text(edited)
@@ -128,13 +128,13 @@ class Gestures:
         if not self._composer.text.strip():
             return False
         text, images = self._composer.take()
-        self._screen.notify("")  # as with Enter, what was said in passing has been read
+        self._screen.notify("")  # like Enter, it dismisses transient notices
         self._speaking.follow_up(text, images)
         return True
 
     async def _dequeue(self) -> None:
         if not await self._speaking.take_back():
-            self._screen.notify("Nothing is queued.")
+            self._screen.notify("No queued messages.")
 
     # Choosing and showing -------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Gestures:
             return
         cycled = await self._port.models.cycle(step)
         if cycled is None:
-            self._screen.notify("There is no other model to change to.")
+            self._screen.notify("Only one model is available.")
         else:
             self._screen.notify(f"Model: {cycled.model.name or cycled.model.id}")
         self._status_changed()
@@ -153,7 +153,7 @@ class Gestures:
             return
         level = await self._port.models.cycle_thinking()
         if level is None:
-            self._screen.notify("This model does not think.")
+            self._screen.notify("This model does not support thinking.")
         else:
             self._screen.notify(f"Thinking: {level}")
         self._status_changed()
@@ -161,12 +161,10 @@ class Gestures:
     def _toggle_thinking(self) -> bool:
         hidden = not self._transcript.look.hides_thinking
         self._transcript.hide_thinking(hidden=hidden)
-        self._screen.notify("Thoughts are hidden." if hidden else "Thoughts are shown.")
-        try:
-            if self._port is not None:
+        self._screen.notify("Thinking is hidden." if hidden else "Thinking is shown.")
+        if self._port is not None:
+            with report_errors(self._screen):
                 self._port.settings.set({"hideThinkingBlock": hidden})
-        except PiError as problem:
-            self._screen.notify(problem.explain(), "error")
         self._screen.refresh()
         return True
 
@@ -176,18 +174,16 @@ class Gestures:
         return True
 
     def _start(self, work: Coroutine[Any, Any, None]) -> bool:
-        self._screen.tasks.start(self._told(work), name="a key")
+        self._screen.tasks.start(self._run(work), name="a key")
         return True
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        with report_errors(self._screen):
             await work
-        except PiError as problem:
-            self._screen.notify(problem.explain(), "error")
         self._screen.request_render()
 
 
 async def _give_up(port: SessionPort) -> None:
-    """End the wait for another try; the try itself, if it has just begun."""
+    """Cancels the retry wait; the retry itself, if it has just started."""
     if not await port.retry.abort():
         await port.abort()

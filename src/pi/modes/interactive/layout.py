@@ -1,4 +1,4 @@
-"""The first frame: an editor that can be written in, before anything slow is loaded."""
+"""The first frame: a usable editor before anything slow is loaded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.startup import EarlySettings, Start, early_settings, load_keys
-from pi.modes.interactive.status.footer import Footer, FooterFacts, PassingNotice, short_folder
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.startup import AppOptions, EarlySettings, early_settings, load_keys
+from pi.modes.interactive.status.footer import Footer, FooterFacts, TransientNotice, short_folder
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme
-from pi.modes.interactive.theme_selector import ThemeChoice, built_in, follows_terminal, themes_in
+from pi.modes.interactive.theme_file import InvalidTheme
+from pi.modes.interactive.theme_selector import ThemeSelector, built_in, follows_terminal, themes_in
 from pi.tui.component import Area, Component
 from pi.tui.containers import Container, Spacer
 from pi.tui.input.actions import platform_of
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pi.modes.interactive.fullscreen import Fullscreen
 
 
-# The place of the editor, in which dialogs take turns.
+# The place of the editor, in which dialogs are shown.
 
 
-class Slot:
-    """Draws the component that came last; ``focus`` gives the keys to it.
+class DialogSlot:
+    """Draws the last component; ``focus`` gives it the keys.
 
-    ``resident`` is what is there when nobody asks anything: what is drawn, and who takes the keys.
+    ``resident`` is shown when no dialog is open, with the component that gets the keys.
     """
 
     def __init__(
@@ -45,59 +45,59 @@ class Slot:
         self._focus = focus
         self._guests: list[Component] = []
         self._resting_rows = 0
-        """How many rows the resident had when it was last seen."""
+        """Height of the resident when it was last drawn."""
         self._width = self._rows = 0
 
     @property
     def is_taken(self) -> bool:
-        """Whether somebody asks something."""
+        """Whether a dialog is open."""
         return bool(self._guests)
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """Who is shown."""
+        """The visible component."""
         return (self._guests[-1] if self._guests else self._resident,)
 
     @property
-    def passing_rows(self) -> int:
-        """How many rows fewer there are when the guests have gone, or when the resident rests."""
+    def transient_rows(self) -> int:
+        """How many rows disappear when the dialogs close, or of the resident itself."""
         if self.is_taken:
             return max(self._rows - self._resting_rows, 0)
-        rows: int = getattr(self._resident, "passing_rows", 0)
+        rows: int = getattr(self._resident, "transient_rows", 0)
         return rows
 
     def areas_at(self, row: int) -> list[Area]:
-        """Who is shown has all of it."""
+        """The area of the visible component."""
         (shown,) = self.children
         return [Area(shown, 0, 0, self._width, self._rows)]
 
     def render(self, width: int) -> list[str]:
-        """The rows of who is shown."""
+        """The rows of the visible component."""
         (shown,) = self.children
         rows = shown.render(width)
         self._width, self._rows = width, len(rows)
         if not self.is_taken:
-            self._resting_rows = self._rows - self.passing_rows
+            self._resting_rows = self._rows - self.transient_rows
         return rows
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._resident.invalidate()
         for guest in self._guests:
             guest.invalidate()
 
     def push(self, guest: Component) -> None:
-        """Show a component and give it the keys."""
+        """Shows a component and gives it the keys."""
         self._guests.append(guest)
         self._settle()
 
     def remove(self, guest: Component) -> None:
-        """Take a component away; what was there before it comes back."""
+        """Removes a component; the previous one is shown again."""
         self._guests = [other for other in self._guests if other is not guest]
         self._settle()
 
     def clear(self) -> None:
-        """Take all guests away."""
+        """Removes all dialogs."""
         self._guests.clear()
         self._settle()
 
@@ -105,24 +105,24 @@ class Slot:
         self._focus(self._guests[-1] if self._guests else self._typist)
 
 
-class Frame:
-    """Everything that is on the screen from the first moment on."""
+class AppLayout:
+    """Everything on the screen from the first frame on."""
 
     def __init__(
         self,
-        start: Start,
+        start: AppOptions,
         terminal: Terminal,
         *,
         tasks: TaskScope,
-        on_gone: Callable[[], None],
+        on_disconnect: Callable[[], None],
         strict: bool = False,
     ) -> None:
         self.problems: list[str] = []
-        """What is wrong with the person's own files."""
+        """Errors in the user's own files."""
         values = early_settings(start.agent_dir)
         if start.fullscreen is not None:
             values = replace(values, tui_mode="fullscreen" if start.fullscreen else "regular")
-        capabilities = wanted_capabilities(detect(start.environ), values)
+        capabilities = apply_terminal_settings(detect(start.environ), values)
         self.tui = TUI(
             terminal,
             env=start.environ,
@@ -130,45 +130,45 @@ class Frame:
             capabilities=capabilities,
             strict=strict,
             follow_scheme=follows_terminal(start.theme or values.theme),
-            on_gone=on_gone,
+            on_disconnect=on_disconnect,
         )
         self.theme = Theme(built_in(self.tui.appearance.scheme), capabilities.colours)
         self.themes = self._new_themes(start, values)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))
         self.problems += load_keys(self.keymap, start.agent_dir)
-        self.composer = self._new_composer(tasks, TypingPause(start.clock), values)
+        self.composer = self._new_composer(tasks, TypingDetector(start.clock), values)
         self.header = Container()
-        """For what stands above the conversation."""
+        """The header, above the conversation."""
         self.above = Container(self.header)
-        """For what comes later: the transcript."""
+        """The transcript, added later."""
         self.above_editor, self.below_editor = Container(), Container()
-        """For what others show beside the editor."""
-        self.passing = PassingNotice(self.theme)
+        """Widgets of extensions beside the editor."""
+        self.passing = TransientNotice(self.theme)
         self.footer = Footer(self.theme)
         self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
         self.bottom = Container(self.footer)
-        """The footer, and what others show there."""
-        self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
+        """The footer, built-in or of an extension."""
+        self.slot = DialogSlot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
-        """Only when the whole screen is ours."""
+        """Only in fullscreen mode."""
         self._put_together(values)
         self.tui.set_focus(self.composer.prompt)
 
-    def _new_themes(self, start: Start, values: EarlySettings) -> ThemeChoice:
+    def _new_themes(self, start: AppOptions, values: EarlySettings) -> ThemeSelector:
         appearance = self.tui.appearance
-        themes = ThemeChoice(
+        themes = ThemeSelector(
             self.theme,
             files=lambda: themes_in(start.agent_dir / "themes"),
             scheme=lambda: appearance.scheme,
             redraw=self.tui.reset_display,
         )
-        with suppress(BadTheme):  # the session knows of more themes, and tells what is wrong
+        with suppress(InvalidTheme):  # the session knows more themes and reports errors
             themes.use(start.theme or values.theme)
         appearance.on_change(themes.scheme_changed)
         return themes
 
     def _new_composer(
-        self, tasks: TaskScope, typing: TypingPause, values: EarlySettings
+        self, tasks: TaskScope, typing: TypingDetector, values: EarlySettings
     ) -> Composer:
         composer = Composer(
             self.theme,
@@ -185,7 +185,7 @@ class Frame:
         return composer
 
     def _put_together(self, values: EarlySettings) -> None:
-        """Put every part on the screen, from top to bottom."""
+        """Adds all parts to the screen, from top to bottom."""
         for part in (
             self._top(values),
             self.passing,
@@ -200,7 +200,7 @@ class Frame:
     def _top(self, values: EarlySettings) -> Component:
         if values.tui_mode == "regular":
             return self.above
-        from pi.modes.interactive.fullscreen import Fullscreen  # most people never use it
+        from pi.modes.interactive.fullscreen import Fullscreen  # deferred: most users never use it
 
         self.fullscreen = Fullscreen(
             self.tui,
@@ -213,8 +213,8 @@ class Frame:
         return self.fullscreen.view
 
 
-def wanted_capabilities(found: Capabilities, values: EarlySettings) -> Capabilities:
-    """What the terminal can do, as far as the settings want it; they beat the environment."""
+def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capabilities:
+    """Returns the terminal capabilities; settings override the environment."""
     terminal = values.terminal
     changes: dict[str, object] = {}
     if terminal.hyperlinks != "auto":
@@ -228,35 +228,35 @@ def wanted_capabilities(found: Capabilities, values: EarlySettings) -> Capabilit
     return replace(found, **changes) if changes else found
 
 
-# Pressing a key twice, which means something else than pressing it once.
+# Double presses of a key.
 
 
 TWICE_SECONDS = 0.5
-"""Within this time a second press counts as two."""
+"""Maximum seconds between two presses of a double press."""
 
 
-class DoublePress:
-    """Remembers when one key was pressed last."""
+class DoublePressDetector:
+    """Remembers the last press of one key."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last: float | None = None
 
     def is_second(self) -> bool:
-        """Note a press; whether it makes two with the one before, which then counts no more."""
+        """Records a press; returns whether it completes a double press, which resets it."""
         now, last = self._clock.monotonic(), self._last
         is_second = last is not None and now - last <= TWICE_SECONDS
         self._last = None if is_second else now
         return is_second
 
 
-# The keys that clear what is written, and that lead out: they work from the first frame on.
+# Keys that clear the text and quit: they work from the first frame on.
 
 
-class Leaving:
-    """Ctrl+C clears and leaves when pressed twice, Ctrl+D leaves where nothing is written.
+class QuitKeys:
+    """Ctrl+C clears, and quits when pressed twice; Ctrl+D quits if the editor is empty.
 
-    ``tell`` says something in passing.
+    ``notify`` shows a transient notice.
     """
 
     def __init__(
@@ -265,17 +265,17 @@ class Leaving:
         keymap: Keymap,
         *,
         clock: Clock,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         quit: Callable[[], None],
     ) -> None:
         self._composer = composer
         self._keymap = keymap
-        self._tell = tell
+        self._notify = notify
         self._quit = quit
-        self._presses = DoublePress(clock)
+        self._presses = DoublePressDetector(clock)
 
     def act(self, action: str) -> bool:
-        """Do what an action says; whether it is one of these and meant something."""
+        """Runs an action; returns whether it was handled."""
         match action:
             case "app.clear":
                 self._clear()
@@ -289,6 +289,6 @@ class Leaving:
         if self._presses.is_second():
             self._quit()
         elif self._composer.text:
-            self._composer.take()  # Up brings it back
+            self._composer.take()  # Up restores it
         else:
-            self._tell(f"Press {self._keymap.keys('app.clear')[0]} twice quickly to exit.")
+            self._notify(f"Press {self._keymap.keys('app.clear')[0]} twice quickly to exit.")

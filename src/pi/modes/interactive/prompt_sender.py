@@ -1,4 +1,4 @@
-"""From what the person sends to the session: prompts, commands, the shell, and taking it back."""
+"""Sends submitted text to the session: prompts, commands, shell, and queue editing."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from pi.coding.resources.prompts import MissingValues
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.dialogs.questions import ask_text
 from pi.modes.interactive.transcript.view import TranscriptView
-from pi.modes.interactive.ui import Commands, Ui
+from pi.modes.interactive.ui import Commands, Ui, report_errors
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
 PATIENCE = 2.0
-"""Seconds for which a command of an extension holds up what is said after it."""
+"""Seconds for which an extension command holds up the following prompts."""
 
 
 class UnknownCommand(PiError):
-    """What was typed looks like a command, and there is none of that name."""
+    """The input looks like a command, but the name is unknown."""
 
 
-class Speaking:
-    """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile.
+class PromptSender:
+    """Sends submitted text. What cannot be delivered yet is queued and shown.
 
-    ``after_command`` is called when a command of the application has ended.
+    ``after_command`` is called after each built-in command.
     """
 
     def __init__(
@@ -55,36 +55,36 @@ class Speaking:
         self._port: SessionPort | None = None
         self._commands: Commands | None = None
         self._waiting: list[tuple[str, tuple[Image, ...]]] = []
-        """What was sent before anybody could take it."""
+        """Prompts that wait for the session."""
         self._queued: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._turn = asyncio.Lock()
         self._shell_runs = 0
 
     def open(self, port: SessionPort, commands: Commands) -> None:
-        """The session is there: from now on things are delivered."""
+        """Called when the session is open: starts delivering."""
         self._port, self._commands = port, commands
         self.deliver_waiting()
 
     @property
     def is_open(self) -> bool:
-        """Whether what is sent is delivered."""
+        """Whether prompts are delivered."""
         return self._port is not None
 
     @property
     def is_shell_running(self) -> bool:
-        """Whether a command of the person runs."""
+        """Whether a built-in command is running."""
         return self._shell_runs > 0
 
     def submit(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Send what was written, whatever it is; while the agent works it steers."""
+        """Sends text; steers the agent while it is running."""
         self._send(text, images, "steer")
 
     def follow_up(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Send it for when the agent would stop."""
+        """Queues text for when the agent would stop."""
         self._send(text, images, "followUp")
 
     def deliver_waiting(self) -> None:
-        """Send what has waited, if it can be taken now."""
+        """Sends queued prompts, if possible."""
         if not self._waiting or self._must_wait:
             return
         waiting, self._waiting = self._waiting, []
@@ -93,19 +93,19 @@ class Speaking:
             self.submit(text, images)
 
     def queue_changed(self, steering: tuple[str, ...], follow_up: tuple[str, ...]) -> None:
-        """The session's own queues are others now."""
+        """Shows the changed queues of the session."""
         self._queued = (steering, follow_up)
         self._show_queued()
 
     def moved(self, port: SessionPort) -> None:
-        """Another session may be shown now: what that one does not know of comes back."""
+        """Called when another session may be shown: undelivered prompts return to the editor."""
         if any(self._queued) and not port.facts.state().pending_message_count:
             steering, follow_up = self._queued
             self.queue_changed((), ())
             self._composer.take_back([*steering, *follow_up])
 
     async def take_back(self) -> bool:
-        """Put what is not delivered back into the editor; whether there was something."""
+        """Puts undelivered prompts back into the editor; returns whether there were any."""
         texts: list[str] = []
         if self._port is not None and any(self._queued):
             queues = await self._port.prompts.clear_queue()
@@ -118,11 +118,11 @@ class Speaking:
         return bool(texts)
 
     def run_command(self, name: str, arguments: str = "") -> bool:
-        """Run a command of the application; whether there is one of that name."""
+        """Runs a built-in command; returns whether it exists."""
         work = self._commands.find(name, arguments) if self._commands is not None else None
         if work is None:
             return False
-        self._tasks.start(self._told(work), name=f"/{name}")
+        self._tasks.start(self._run_work(work), name=f"/{name}")
         return True
 
     # ----------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Speaking:
             self._tasks.start(work, name="prompt")
 
     def _meaning(self, text: str) -> str:
-        """The prompt that a command of the application stands for; any other text as it is."""
+        """Returns the prompt of a built-in command; other text unchanged."""
         if self._commands is None or not text.startswith("/"):
             return text
         return self._commands.prompt(*split_command(text)) or text
@@ -159,10 +159,10 @@ class Speaking:
     async def _prompt(
         self, port: SessionPort, text: str, images: tuple[Image, ...], streaming: Streaming
     ) -> None:
-        """Say it. Only one text at a time is on its way until it is accepted.
+        """Sends text. Only one text at a time is in delivery.
 
-        A command of an extension is only when it has ended, which may be never: others wait for
-        it, because it may change what becomes of them, but not for long.
+        An extension command is delivered when it has ended, which may never happen. Later prompts
+        wait for it, because it may change them, but only for a limited time.
         """
         accepted = asyncio.Event()
         await self._turn.acquire()
@@ -183,8 +183,8 @@ class Speaking:
                 fill=self._fill,
                 check=lambda text: self._must_be_known(port, text),
             )
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
+        except PiError as error:
+            self._ui.notify(error.explain(), "error")
             if not accepted.is_set():
                 self._composer.take_back([text])
         finally:
@@ -199,9 +199,9 @@ class Speaking:
         return await ask_values(self._ui, missing)
 
     def _must_be_known(self, port: SessionPort, text: str) -> None:
-        """Raise ``UnknownCommand`` for a slip: sent to the model, it would cost money.
+        """Raises ``UnknownCommand`` for a typo: sent to the model, it would cost money.
 
-        A path that exists is no command.
+        An existing path is not a command.
         """
         name, _ = split_command(text) if text.startswith("/") else ("", "")
         if re.fullmatch(r"[a-z][\w:-]*", name) and not os.path.lexists(f"/{name}"):
@@ -212,15 +212,13 @@ class Speaking:
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 
     async def _take(self, port: SessionPort, text: str) -> None:
-        """Give a text to the extension whose prefix it has."""
+        """Passes a text to the extension whose prefix it has."""
         await port.extensions.take(text)
         self._ui.request_render()
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
+    async def _run_work(self, work: Coroutine[Any, Any, None]) -> None:
+        with report_errors(self._ui):
             await work
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
         self._after_command()
 
     def _run_shell(self, text: str) -> None:
@@ -232,7 +230,7 @@ class Speaking:
 
     async def _shell(self, command: str, *, is_excluded: bool) -> None:
         block = self._transcript.begin_bash(command, is_excluded=is_excluded)
-        self._ui.request_render()  # it may be long before it writes anything
+        self._ui.request_render()  # it may take long before it writes anything
 
         def on_text(text: str) -> None:
             block.append(text)
@@ -245,8 +243,8 @@ class Speaking:
                     command, exclude_from_context=is_excluded, on_text=on_text
                 )
             block.end(result)
-        except PiError as problem:
-            block.fail(problem.explain())
+        except PiError as error:
+            block.fail(error.explain())
         finally:
             self._shell_runs -= 1
             self._ui.request_render()
@@ -260,11 +258,11 @@ class Speaking:
         self._ui.request_render()
 
 
-# The values that a prompt template needs and that were not given with its name.
+# Missing arguments of a prompt template.
 
 
 async def ask_values(ui: Ui, missing: MissingValues) -> dict[str, str] | None:
-    """Ask for one value after another; ``None`` if the person gives up."""
+    """Asks for one value after another; ``None`` if the user cancels."""
     values = {}
     for number, name in enumerate(missing.names, 1):
         count = f" ({number} of {len(missing.names)})" if len(missing.names) > 1 else ""

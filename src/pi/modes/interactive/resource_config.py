@@ -1,4 +1,4 @@
-"""``pi config`` on a terminal: which resources of packages are used."""
+"""``pi config`` on a terminal: enables and disables package resources."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Protocol
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.modes.interactive.dialogs.panel import LEAST_ROWS, Panel
+from pi.modes.interactive.dialogs.panel import MIN_ROWS, Panel
 from pi.modes.interactive.startup import load_keys
-from pi.modes.interactive.status.footer import PassingNotice
+from pi.modes.interactive.status.footer import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.tui.input.keymap import Keymap
@@ -19,69 +19,69 @@ from pi.tui.terminal import Terminal
 from pi.tui.tui import TUI
 from pi.tui.widgets.settings_list import SettingItem, SettingsList
 
-TITLE = "What of the packages is used"
+TITLE = "Package resources"
 _AROUND_THE_LIST = 9
-"""Rows that the screen has beside it."""
+"""Rows of the screen beside the list."""
 
 
-class Resource(Record):
-    """Something that a package offers."""
+class PackageResource(Record):
+    """A resource of a package."""
 
     path: str
     about: str
-    """What it is, and of which package."""
+    """Its kind and package."""
     is_on: bool
 
     def shown(self, *, on: bool) -> str:
-        """What is shown beside its path."""
+        """The text beside its path."""
         return f"[{'x' if on else ' '}] {self.about}"
 
 
-class Switch(Protocol):
-    """Changes what is used."""
+class ToggleResource(Protocol):
+    """Changes which resources are enabled."""
 
     async def __call__(self, place: int, *, on: bool) -> None:
-        """Use, or no longer use, the resource in a place of the list; ``PiError`` if it fails."""
+        """Enables or disables the resource at an index. Raises ``PiError`` on failure."""
         ...
 
 
 async def choose_resources(
-    resources: Sequence[Resource],
-    switch: Switch,
+    resources: Sequence[PackageResource],
+    switch: ToggleResource,
     terminal: Terminal,
     *,
     environ: Mapping[str, str],
     agent_dir: Path,
 ) -> None:
-    """Show a list until the person leaves it; every change is made at once.
+    """Shows the list until the user closes it; changes apply at once.
 
-    Changes are made one after the other. One that fails is told, and the list shows how it is.
+    Changes run one after another. A failure is shown, and the list shows the actual state.
     """
-    wishes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
-    tui = TUI(terminal, env=environ, on_gone=lambda: wishes.put_nowait(None))
+    changes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
+    tui = TUI(terminal, env=environ, on_disconnect=lambda: changes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
-    shown = _listed(resources, theme, wishes, rows=terminal.size.rows, agent_dir=agent_dir)
-    notice = PassingNotice(theme)
+    shown = _listed(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
+    notice = TransientNotice(theme)
     panel = Panel(theme, TITLE, shown)
     tui.add_child(panel)
     tui.add_child(notice)
     tui.set_focus(panel)
     with tui:
-        while (wish := await wishes.get()) is not None:
-            place, on = wish
+        while (change := await changes.get()) is not None:
+            place, on = change
             try:
                 await switch(place, on=on)
-            except PiError as problem:
+            except PiError as error:
                 shown.set_value(str(place), resources[place].shown(on=not on))
-                notice.show(problem.explain(), "error")
+                notice.show(error.explain(), "error")
             tui.request_render()
-        tui.clear()  # a list that can no longer be used is not left on the screen
+        tui.clear()  # the closed list is not left on the screen
 
 
 def _listed(
-    resources: Sequence[Resource],
+    resources: Sequence[PackageResource],
     theme: Theme,
-    wishes: asyncio.Queue[tuple[int, bool] | None],
+    changes: asyncio.Queue[tuple[int, bool] | None],
     *,
     rows: int,
     agent_dir: Path,
@@ -101,14 +101,14 @@ def _listed(
 
     def change(id: str, value: str) -> None:
         place = int(id)
-        wishes.put_nowait((place, value == resources[place].shown(on=True)))
+        changes.put_nowait((place, value == resources[place].shown(on=True)))
 
     return SettingsList(
         items,
-        max(LEAST_ROWS, rows - _AROUND_THE_LIST),
+        max(MIN_ROWS, rows - _AROUND_THE_LIST),
         theme.settings,
         on_change=change,
-        on_cancel=lambda: wishes.put_nowait(None),
+        on_cancel=lambda: changes.put_nowait(None),
         keymap=keymap,
         is_searchable=True,
     )

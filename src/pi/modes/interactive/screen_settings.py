@@ -1,4 +1,4 @@
-"""What the settings say about the screen, done at once and again whenever they change."""
+"""Applies the settings of the screen, at once and after every change."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pi.base.terminal_text import sanitise
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.layout import Frame
-from pi.modes.interactive.startup import Start
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.startup import AppOptions
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.tui.desktop import Clipboard, runner
 from pi.tui.images.graphics import Graphics
@@ -20,43 +20,43 @@ from pi.tui.text.width import expand_tabs
 from pi.tui.tui import TUI
 
 
-class SettingsFollower:
-    """Follows one settings object at a time; ``wanted_theme`` wins over the first that it finds."""
+class SettingsApplier:
+    """Follows one settings object at a time; ``theme_override`` overrides its first theme."""
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         transcript: TranscriptView,
         graphics: Graphics | None,
         *,
-        wanted_theme: str | None,
+        theme_override: str | None,
     ) -> None:
         self._frame = frame
         self._transcript = transcript
         self._graphics = graphics
-        self._wanted_theme = wanted_theme
+        self._theme_override = theme_override
         self._settings: Settings | None = None
         self._theme: tuple[str | None] | None = None
-        """What the settings said of the theme when they were last looked at."""
+        """The last theme setting."""
         self._has_begun = False
         self._missing: str | None = None
-        """A theme that was not found before extensions could say which ones they know."""
+        """A theme that was not found before extensions were loaded."""
 
     def follow(self, settings: Settings) -> None:
-        """Do what they say; another folder has others."""
+        """Applies the settings of a session; another folder has others."""
         if settings is not self._settings:
             self._settings = settings
             settings.on_change(self._apply)
         self._apply()
 
     def begun(self) -> None:
-        """Look once more for a theme that was not found: all that there are are known now."""
+        """Looks again for a theme that was not found: all themes are known now."""
         self._has_begun = True
         if self._missing is not None:
             self._use(self._missing)
 
     def image_limits(self) -> ImageLimits:
-        """What pictures have to fit that go with a message."""
+        """The size limits of attached images."""
         return ImageLimits(
             resize=self._settings is None or self._settings.values.images.auto_resize
         )
@@ -82,7 +82,7 @@ class SettingsFollower:
     def _follow_theme(self, values: Values) -> None:
         if self._theme == (values.theme,):
             return
-        first = self._wanted_theme if self._theme is None else None
+        first = self._theme_override if self._theme is None else None
         self._theme = (values.theme,)
         self._use(first or values.theme)
 
@@ -90,24 +90,24 @@ class SettingsFollower:
         self._missing = None
         try:
             self._frame.themes.use(theme)
-        except BadTheme as problem:
+        except InvalidTheme as error:
             if not self._has_begun:
                 self._missing = theme
                 return
-            self._transcript.notice(problem.explain(), "warning")
+            self._transcript.notice(error.explain(), "warning")
             self._frame.tui.request_render()
 
 
-# The world around the screen: the clipboard and pictures.
+# Clipboard and images of the terminal.
 
 
-MOST_FIRST_IDS = 0xF0_0000
-"""Ids of pictures have 24 bits; this leaves a million for the session."""
+MAX_FIRST_IDS = 0xF0_0000
+"""Image ids have 24 bits; this leaves a million for the session."""
 
 
-def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
-    """The clipboard that the person uses; ``write`` sends to their terminal."""
-    from pi.base.processes import find_program  # needed when something is copied
+def system_clipboard(start: AppOptions, write: Callable[[str], None]) -> Clipboard:
+    """Returns the user's clipboard; ``write`` sends to the terminal."""
+    from pi.base.processes import find_program  # deferred until something is copied
 
     return Clipboard(
         system=start.system,
@@ -119,7 +119,7 @@ def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
 
 
 def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
-    """What draws pictures on the terminal; nothing if it shows none."""
+    """Returns the graphics protocol of the terminal; ``None`` if it shows no images."""
     protocol = tui.capabilities.images
     if protocol is None:
         return None
@@ -127,7 +127,7 @@ def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
         protocol,
         write=tui.terminal.write,
         has_placeholders=has_placeholders(tui.capabilities, environ),
-        # Other programs in the same window, and this one at other times, number theirs, too.
-        first_id=1 + int.from_bytes(os.urandom(3)) % MOST_FIRST_IDS,
+        # Random, because other programs in the same window number their images, too.
+        first_id=1 + int.from_bytes(os.urandom(3)) % MAX_FIRST_IDS,
         cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
     )

@@ -1,4 +1,4 @@
-"""All regions of a session, connected: what happens reaches them, what the person does leads on."""
+"""Connects the regions of a session: dispatches events to them, and user input to the session."""
 
 from __future__ import annotations
 
@@ -11,68 +11,68 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import ThinkingLevelChanged
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.composer.pasting import Clipping, why_unseen
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.modes.interactive.extensions.connection import ExtensionConnection
-from pi.modes.interactive.extensions.ui import Showing
-from pi.modes.interactive.key_actions import Gestures
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.prompt_sender import Speaking
-from pi.modes.interactive.screen_settings import SettingsFollower, graphics_for, system_clipboard
-from pi.modes.interactive.startup import Opened, Start
+from pi.modes.interactive.extensions.ui import DisplayControls
+from pi.modes.interactive.key_actions import KeyActions
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.prompt_sender import PromptSender
+from pi.modes.interactive.screen_settings import SettingsApplier, graphics_for, system_clipboard
+from pi.modes.interactive.startup import AppOptions, OpenedSession
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.status import Status, Window
-from pi.modes.interactive.transcript.block import Look
+from pi.modes.interactive.status.status import StatusRegion, WindowTitle
+from pi.modes.interactive.transcript.block import TranscriptOptions
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.log_file import more_in_log
 from pi.tui.input.keymap import Keymap
 
-# Whether the provider's cache was of use: told to whoever wants to know what misses cost. Pure.
+# Detects prompt-cache misses and estimates their cost. Pure.
 
 
-LEAST_TOKENS = 4000
-"""Tokens below which a miss is not worth a word."""
+MIN_TOKENS = 4000
+"""Tokens below which a miss is not reported."""
 
 
-class CacheWatch:
+class CacheMissDetector:
     """Compares every answer with the one before it."""
 
     def __init__(self) -> None:
         self._before: tuple[str, int] | None = None
-        """The model that was asked last, and how many tokens of its input a cache holds since."""
+        """The last model, and how many tokens of its input are cached."""
 
-    def hear(self, event: object) -> str:
-        """What to tell after something happened; mostly nothing."""
+    def handle_event(self, event: object) -> str:
+        """Returns a notice after an event; usually empty."""
         match event:
             case MessageEnd(message=AssistantMessage(usage=usage) as answer) if usage.total_tokens:
                 before, model = self._before, f"{answer.provider}/{answer.model}"
                 self._before = (model, usage.cache_read + usage.cache_write)
                 if before is not None and before[0] == model:
-                    return _told(usage, before[1])
+                    return _miss_notice(usage, before[1])
             case CompactionEnd():
-                self._before = None  # what follows is another input
+                self._before = None  # the next input is a different one
         return ""
 
 
-def _told(usage: Usage, cached: int) -> str:
+def _miss_notice(usage: Usage, cached: int) -> str:
     lost = cached - usage.cache_read
-    if cached < LEAST_TOKENS or lost < cached // 2:
+    if cached < MIN_TOKENS or lost < cached // 2:
         return ""
-    return f"Cache miss: {lost:,} tokens that the provider's cache had were read anew."
+    return f"Cache miss: {lost:,} cached tokens were processed again."
 
 
-class SessionRegions:
-    """Made behind the first frame; ``cwd`` is the folder of the session, or of the start.
+class SessionController:
+    """Created after the first frame; ``cwd`` is the folder of the session, or of the start.
 
-    ``screen`` is the whole as dialogs see it; ``speaking`` takes what is sent.
+    ``screen`` is the ``Ui`` of dialogs; ``speaking`` takes what is submitted.
     """
 
     def __init__(
         self,
-        start: Start,
-        frame: Frame,
+        start: AppOptions,
+        frame: AppLayout,
         tasks: TaskScope,
-        leaving: Leaving,
+        leaving: QuitKeys,
         *,
         cwd: Callable[[], Path],
         quit: Callable[[], None],
@@ -81,31 +81,31 @@ class SessionRegions:
         self._frame = frame
         self._tasks = tasks
         self._cwd = cwd
-        self._cache = CacheWatch()
+        self._cache = CacheMissDetector()
         tui = frame.tui
         activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
-        window = Window(
+        window = WindowTitle(
             tui.terminal.write,
             tui.capabilities,
             watch=tui.negotiation.follow_focus,
             is_seen=lambda: tui.negotiation.has_focus is True,
         )
-        tui.farewell = window.farewell
+        tui.closing_sequences = window.farewell
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
-        self.follower = SettingsFollower(
-            frame, self.transcript, graphics_for(tui, start.environ), wanted_theme=start.theme
+        self.follower = SettingsApplier(
+            frame, self.transcript, graphics_for(tui, start.environ), theme_override=start.theme
         )
         self.screen = self._new_screen(activity, quit)
         self.extensions = ExtensionConnection(
             self.screen,
             frame,
             self.transcript,
-            Showing(activity, window, self.transcript, refresh=self.screen.refresh),
+            DisplayControls(activity, window, self.transcript, refresh=self.screen.refresh),
             reloaded=self._reloaded,
         )
-        self.speaking = Speaking(
+        self.speaking = PromptSender(
             self.screen,
             frame.composer,
             self.transcript,
@@ -114,8 +114,8 @@ class SessionRegions:
         )
         self._gestures = self._connected(activity, leaving)
 
-    def open(self, opened: Opened) -> None:
-        """The session is there: show the conversation so far, and all that comes."""
+    def open(self, opened: OpenedSession) -> None:
+        """Called when the session is open: shows the conversation and follows its events."""
         opened.port.subscribe(self._hear)
         self.screen.open(opened.port, opened.host)
         self._gestures.open(opened.port)
@@ -125,15 +125,15 @@ class SessionRegions:
         self._show_session()
 
     def choices_changed(self) -> None:
-        """Another model answers, or it thinks more or less."""
+        """The model or the thinking level changed."""
         self._frame.composer.show_level(self.screen.port.models.thinking_level)
         self.status.refresh()
 
     # What happens ---------------------------------------------------------------------------------
 
     def _hear(self, event: object) -> None:
-        self.transcript.hear(event)
-        self.status.hear(event)
+        self.transcript.handle_event(event)
+        self.status.handle_event(event)
         if type(event) is not MessageUpdate:
             self._watch_cache(event)
         match event:
@@ -151,22 +151,22 @@ class SessionRegions:
         self._frame.tui.request_render()
 
     def _watch_cache(self, event: object) -> None:
-        missed = self._cache.hear(event)
+        missed = self._cache.handle_event(event)
         if missed and self.screen.port.settings.values.show_cache_miss_notices:
             self.screen.notify(missed, "warning")
 
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
         if self.speaking.is_open:
-            self._frame.composer.typing.turned()  # what this leads to may ask at once
+            self._frame.composer.typing.turned()  # handlers of the event may show a dialog at once
         if self._frame.fullscreen is not None:
-            self._frame.fullscreen.follow()  # who says something wants to see what comes of it
+            self._frame.fullscreen.follow()  # scroll to the new message
         self.speaking.submit(text, images)
 
     # What is shown --------------------------------------------------------------------------------
 
     def _show_session(self) -> None:
-        """The conversation so far, with everything that tells about it."""
+        """Shows the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
         self.extensions.load(port)
@@ -186,15 +186,15 @@ class SessionRegions:
         self._frame.tui.reset_display()
 
     def _reloaded(self) -> None:
-        """The same conversation goes on with other settings and extensions."""
+        """The same conversation with reloaded settings and extensions."""
         self._show_facts()
         self._frame.tui.reset_display()
 
     # How it is put together -----------------------------------------------------------------------
 
-    def _new_status(self, activity: Activity, window: Window) -> Status:
+    def _new_status(self, activity: Activity, window: WindowTitle) -> StatusRegion:
         frame, start = self._frame, self._start
-        return Status(
+        return StatusRegion(
             frame.theme,
             activity,
             frame.footer,
@@ -207,13 +207,13 @@ class SessionRegions:
         )
 
     def _show_label(self, label: str) -> None:
-        """What goes on, in the editor's border; only that is painted again."""
+        """Shows the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
 
-    def _look(self) -> Look:
+    def _look(self) -> TranscriptOptions:
         frame = self._frame
-        return Look(
+        return TranscriptOptions(
             theme=frame.theme,
             cwd=self._cwd,
             home=self._start.home,
@@ -222,8 +222,8 @@ class SessionRegions:
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
         )
 
-    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> Screen:
-        return Screen(
+    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> AppUi:
+        return AppUi(
             self._frame,
             self.transcript,
             activity,
@@ -237,20 +237,20 @@ class SessionRegions:
         )
 
     def _why_unseen(self) -> str:
-        """Why the model would not see a picture; nothing if it would, or who answers is unknown."""
-        return why_unseen(self.screen.port) if self.speaking.is_open else ""
+        """Returns why the model would not see an image; empty if it would or is unknown."""
+        return image_unsupported_reason(self.screen.port) if self.speaking.is_open else ""
 
-    def _connected(self, activity: Activity, leaving: Leaving) -> Gestures:
-        """What keys mean; whatever the person does at the screen leads to us now."""
+    def _connected(self, activity: Activity, leaving: QuitKeys) -> KeyActions:
+        """Connects the keys and the submit handler of the screen."""
         frame = self._frame
-        clipping = Clipping(
+        clipping = PasteHandler(
             self._start,
             self.screen,
             frame.composer,
             limits=self.follower.image_limits,
             why_unseen=self._why_unseen,
         )
-        gestures = Gestures(
+        gestures = KeyActions(
             self.screen,
             frame.composer,
             self.transcript,
@@ -272,7 +272,7 @@ class SessionRegions:
 
 
 def _shown(keymap: Keymap, action: str) -> Callable[[], str]:
-    """Tells the first key of an action, as short as it is written; nothing if it has none."""
+    """Returns the first key of an action; empty if it has none."""
 
     def first() -> str:
         keys = keymap.keys(action)

@@ -1,4 +1,4 @@
-"""The life of the session behind the screen: how it opens, begins and ends."""
+"""Opens, starts and closes the session behind the screen; drafts."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from pathlib import Path
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
-from pi.base.files import FileLock, LockedByAnother, private_directory, read_regular, replace_file
+from pi.base.files import FileLock, FileLocked, private_directory, read_regular, replace_file
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
-from pi.coding.trust import Choice
-from pi.modes.interactive.app_ui import Screen
+from pi.coding.trust import TrustChoice
+from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.completion import suggestions
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.extensions.connection import rescue_on
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.session_controller import SessionRegions
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.session_controller import SessionController
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
-from pi.modes.interactive.ui import Commands, Ui
+from pi.modes.interactive.ui import Commands, Ui, report_errors
 from pi.modes.log_file import more_in_log, start_log
 from pi.tui.input.decoder import PASTE_START, InputDecision
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.tui import TUI
 
-# Asking somebody who may write on without looking: what they type goes where it belongs.
+# Routes type-ahead to the editor while a dialog is open.
 
 
 _CHOOSING = "tui.select."
 
 
 @contextmanager
-def writing_on(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
-    """Let text reach the editor although a dialog without a field for it has the keys.
+def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
+    """Passes text to the editor while a dialog without a text field has the keys.
 
-    So does whatever is pressed in the middle of it: an Enter there is the end of a message, and
-    must not answer a question that its writer has not seen.
+    Also keys pressed in between: an Enter there ends a message, and must not answer a question that
+    the user has not seen.
     """
 
-    def hear(data: str) -> InputDecision | None:
+    def route_key(data: str) -> InputDecision | None:
         is_meant = composer.typing.left or _is_text(data, keymap)
         if not is_meant or is_key_release(data):
             return None
         composer.prompt.handle_input(data)
         return InputDecision(consume=True)
 
-    stop = tui.add_input_listener(hear)
+    stop = tui.add_input_listener(route_key)
     try:
         yield
     finally:
@@ -68,60 +68,60 @@ def _is_text(data: str, keymap: Keymap) -> bool:
 
 
 _WARNING = "Warning: "
-"""What is reported begins with it where there are no colours to tell."""
+"""Prefix of notices on terminals without colours."""
 POLL_SECONDS = 4.0
-"""How often to look whether somebody changed the branch or the theme."""
+"""Interval for checking the branch and the theme file."""
 
 
-class SessionView:
-    """Owns the session, once it is there, and the regions that show it."""
+class SessionLifecycle:
+    """Owns the session, once it is open, and its controller."""
 
     def __init__(
         self,
-        start: Start,
-        frame: Frame,
+        start: AppOptions,
+        frame: AppLayout,
         tasks: TaskScope,
-        leaving: Leaving,
+        leaving: QuitKeys,
         *,
         quit: Callable[[], None],
     ) -> None:
         self._start = start
         self._frame = frame
         self._tasks = tasks
-        self._opened: Opened | None = None
+        self._opened: OpenedSession | None = None
         self._end_log: Callable[[], None] = lambda: None
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
-        self._regions = SessionRegions(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
+        self._regions = SessionController(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
 
     @property
-    def screen(self) -> Screen:
-        """The whole as dialogs see it."""
+    def screen(self) -> AppUi:
+        """The ``Ui`` of dialogs."""
         return self._regions.screen
 
     @property
     def has_session(self) -> bool:
-        """Whether the session is there."""
+        """Whether the session is open."""
         return self._opened is not None
 
     async def open(self, early: list[str]) -> None:
-        """Open the session, show it, and deliver what was said meanwhile.
+        """Opens the session, shows it, and sends queued prompts.
 
-        Raises why there is no session, if there is none.
+        Raises the error if the session cannot be opened.
         """
         loop = asyncio.get_running_loop()
         self._end_log = start_log(
             self._start.agent_dir,
             self._start.environ,
             redact=self._redacted,
-            on_error=lambda text: loop.call_soon_threadsafe(self._tell_logged, text),
+            on_error=lambda text: loop.call_soon_threadsafe(self._show_logged, text),
         )
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         speaking = self._regions.speaking
         for text in early:
             speaking.submit(text)
-        opening = Opening(
+        opening = OpenContext(
             ask_trust=self._ask_trust,
             report=self._report,
             ui=self.screen,
@@ -139,19 +139,19 @@ class SessionView:
         await self._begin(opened)
 
     async def close(self) -> str:
-        """End the session; gives how to come back to it."""
+        """Closes the session; returns how to resume it."""
         self._end_log()
         if self._opened is None:
             return ""
         await self._opened.port.close()
         return self._opened.leave()
 
-    def tell_failure(self, name: str, problem: BaseException) -> None:
-        """Something unexpected happened; the log has it in full."""
+    def show_failure(self, name: str, problem: BaseException) -> None:
+        """Shows an unexpected error; the log has the traceback."""
         self.screen.notify(f"{name} failed: {problem!r}. {self._more}", "error")
 
-    def _tell_logged(self, text: str) -> None:
-        """An error is in the log of which nobody has told."""
+    def _show_logged(self, text: str) -> None:
+        """Shows a logged error that was not reported before."""
         self.screen.notify(f"{text[:1].upper()}{text[1:].rstrip('.')}. {self._more}", "error")
 
     @property
@@ -160,8 +160,8 @@ class SessionView:
 
     # Opening --------------------------------------------------------------------------------------
 
-    async def _ask_trust(self, folder: Path) -> Choice | None:
-        with writing_on(self._frame.tui, self._frame.keymap, self._frame.composer):
+    async def _ask_trust(self, folder: Path) -> TrustChoice | None:
+        with type_ahead_to_composer(self._frame.tui, self._frame.keymap, self._frame.composer):
             return await self._start.ask_trust(self.screen, folder)
 
     def _report(self, text: str) -> None:
@@ -173,7 +173,7 @@ class SessionView:
     def _why_unsaved(self) -> str | None:
         return self._opened.port.facts.problem if self._opened else None
 
-    def _introduce(self, opened: Opened) -> None:
+    def _introduce(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
         if opened.lines and (self._start.verbose or not values.quiet_startup):
             self._frame.header.add_child(self._introduction(opened.lines))
@@ -181,7 +181,7 @@ class SessionView:
             self.screen.notify(opened.note, "warning")
 
     def _introduction(self, lines: Sequence[str]) -> Block:
-        """What was loaded; whoever wants to know everything gets it in full."""
+        """Shows what was loaded; in full if the setting is on."""
         look, dim = self._regions.transcript.look, self._frame.theme.paint("dim")
         if self._start.verbose:
             return NoticeBlock(look, "\n".join(lines))
@@ -189,16 +189,16 @@ class SessionView:
 
     # Beginning ------------------------------------------------------------------------------------
 
-    async def _begin(self, opened: Opened) -> None:
-        """Let the conversation begin: everybody is told, then whoever waits is heard."""
+    async def _begin(self, opened: OpenedSession) -> None:
+        """Starts the session: emits the start event, then sends queued prompts."""
         commands, regions = self._start.commands(self.screen), self._regions
         regions.extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
         if opened.begin is not None:
             await opened.begin()
         regions.follower.begun()
-        regions.extensions.tell_problems()
+        regions.extensions.report_conflicts()
         if opened.news is not None:
-            self._tasks.start(self._tell_news(opened.news), name="looking for news")
+            self._tasks.start(self._show_news(opened.news), name="looking for news")
         if opened.welcome is not None:
             await self._welcome(opened.welcome)
         is_chosen = not opened.command or await self._choose_session(opened, commands)
@@ -209,49 +209,45 @@ class SessionView:
             else:
                 self._write_back(text, images)
 
-    async def _choose_session(self, opened: Opened, commands: Commands) -> bool:
-        """Run the command that chooses a session; whether another one is open now.
+    async def _choose_session(self, opened: OpenedSession, commands: Commands) -> bool:
+        """Runs the command that picks a session; returns whether another one is open now.
 
-        Until it ends nothing is sent: it would go to the session that is left.
+        Prompts wait until it ends: they would go to the session that is left.
         """
         before = opened.port.facts.header.id
         if (work := commands.find(opened.command, "")) is not None:
-            try:
+            with report_errors(self.screen):
                 await work
-            except PiError as problem:
-                self.screen.notify(problem.explain(), "error")
             self._regions.choices_changed()
         return opened.port.facts.header.id != before
 
     def _write_back(self, text: str, images: Sequence[Image]) -> None:
-        """Put a message into the editor; sending it is the user's decision."""
+        """Puts a message into the editor; the user decides whether to send it."""
         composer = self._frame.composer
         composer.set_text("\n\n".join(part for part in (composer.text, text) if part.strip()))
         for image in images:
             composer.attach(image)
 
-    async def _tell_news(self, find: Callable[[], Awaitable[str]]) -> None:
+    async def _show_news(self, find: Callable[[], Awaitable[str]]) -> None:
         if news := await find():
             self.screen.notify(news)
 
     async def _welcome(self, welcome: Callable[[Ui], Awaitable[None]]) -> None:
-        try:
+        with report_errors(self.screen):
             await welcome(self.screen)
-        except PiError as problem:
-            self.screen.notify(problem.explain(), "error")
         self._regions.choices_changed()
 
-    # The world ------------------------------------------------------------------------------------
+    # Watched files --------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Look now and then whether somebody changed the branch or the theme."""
+        """Checks regularly whether the branch or the theme file changed."""
         while True:
             await self._start.clock.sleep(POLL_SECONDS)
             await self._regions.status.look_for_branch()
             self._frame.themes.reload_if_changed()
 
     def _redacted(self, text: str) -> str:
-        """``text`` as the log may have it."""
+        """Redacts ``text`` for the log."""
         if self._opened is None:
             return text
         port = self._opened.port
@@ -266,17 +262,15 @@ class SessionView:
         return self._opened.port.facts.cwd
 
 
-# Drafts that survive the program: what was being written is in a file until it is sent.
-#
-# Every program has a file of its own, locked while it lives; a file that nobody holds was left by
-# one that ended without being asked.
+# Drafts survive the program: unsent text is in a file until it is sent. Every process has its own
+# file, locked while it runs; an unlocked file was left by one that ended unexpectedly.
 
 
 FOLDER = "drafts"
 
 
 class Drafts:
-    """The draft of one program in one folder. Problems with the disk never reach the person."""
+    """The draft of one process in one folder. Disk errors are ignored."""
 
     def __init__(self, agent_dir: Path, cwd: Path, *, name: str) -> None:
         self._folder = agent_dir / FOLDER
@@ -287,7 +281,7 @@ class Drafts:
         self._saved = ""
 
     def save(self, text: str) -> None:
-        """Keep a text, or nothing if it is empty."""
+        """Saves a text; an empty one removes the file."""
         if text == self._saved:
             return
         self._saved = text
@@ -299,7 +293,7 @@ class Drafts:
                 self._path.unlink(missing_ok=True)
 
     def left_behind(self) -> str | None:
-        """The newest draft that a program has left in this folder; it is taken over."""
+        """Returns the newest abandoned draft of this folder and takes it over."""
         with suppress(OSError, PiError):
             for path in self._abandoned():
                 text = read_regular(path).decode("utf-8", "replace")
@@ -310,7 +304,7 @@ class Drafts:
         return None
 
     def close(self, *, keep: bool = False) -> None:
-        """Let the draft go, unless it is to be found again."""
+        """Removes the draft, unless it should be kept."""
         if not keep:
             self.save("")
         self._held.close()
@@ -342,7 +336,7 @@ def _is_held(path: Path) -> bool:
     try:
         with FileLock(lock):
             pass
-    except LockedByAnother:
+    except FileLocked:
         return True
     lock.unlink(missing_ok=True)
     return False

@@ -1,4 +1,4 @@
-"""What is handed to the application, and what it gets back when the session is there."""
+"""Options of the application, the opened session, early settings and key bindings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from pi.base.files import read_if_exists, read_regular
 from pi.base.records import UNREADABLE, Record
-from pi.tui.input.keymap import Keymap, UserKeys, read_user_keys
+from pi.tui.input.keymap import KeyBindings, Keymap, read_user_keys
 
 if TYPE_CHECKING:
     from pi.ai.messages import Image
@@ -20,87 +20,86 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import OnStall
     from pi.coding.port.session import SessionPort
     from pi.coding.port.ui import ExtensionUI
-    from pi.coding.runtime.machine import Host
-    from pi.coding.trust import AskPerson, Choice
+    from pi.coding.runtime.machine import Machine
+    from pi.coding.trust import AskTrust, TrustChoice
     from pi.modes.interactive.ui import Commands, Ui
 
 
-class Opening(Record):
-    """What the opening of a session may ask of the screen."""
+class OpenContext(Record):
+    """What opening a session can use of the screen."""
 
-    ask_trust: AskPerson
+    ask_trust: AskTrust
     report: Callable[[str], None]
-    """Tell the person something, in a line."""
+    """Shows a notice to the user."""
     ui: Ui
-    """For a dialog, e.g. to choose the session; it has no session yet."""
+    """Shows a dialog, e.g. to choose the session, before a session is open."""
     extension_ui: ExtensionUI | None = None
     """The same, for extensions."""
     on_stall: OnStall | None = None
-    """What to do, in a thread of its own, when an extension holds everything up."""
+    """Called in its own thread when an extension blocks the event loop."""
 
 
-class Opened(Record):
+class OpenedSession(Record):
     """A session, and what belongs to it."""
 
     port: SessionPort
-    host: Host
+    host: Machine
     lines: tuple[str, ...] = ()
-    """What was loaded, for the person to read."""
+    """What was loaded, for the user."""
     note: str = ""
-    """What the person should know about how it began."""
+    """Notes for the user about the start."""
     themes: Callable[[], Iterable[Path]] | None = None
-    """The files of themes that there are for this session, what wins first."""
+    """The theme files of this session, by precedence."""
     messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
-    """What to say at once, one after the other."""
+    """Prompts to send at once, in order."""
     command: str = ""
-    """A command that chooses another session, before anything is said.
+    """A command that picks another session before anything is sent.
 
-    If it chooses none, ``messages`` are put into the editor and not sent.
+    If none is picked, ``messages`` are put into the editor and not sent.
     """
     begin: Callable[[], Awaitable[None]] | None = None
-    """Tells everybody that the session is there, once the screen is."""
+    """Emits the start event of the session, once the screen is ready."""
     welcome: Callable[[Ui], Awaitable[None]] | None = None
-    """Meets the person before anything is said, e.g. to ask what a newcomer has to decide."""
+    """Runs before prompts are sent, e.g. for the dialogs of a first start."""
     news: Callable[[], Awaitable[str]] | None = None
-    """Finds out, behind everything else, something to tell in passing; often it is nothing."""
+    """Returns a notice, found in the background; often empty."""
     leave: Callable[[], str] = lambda: ""
-    """Called when the session is closed; gives how to come back to it, or nothing."""
+    """Called when the session is closed; returns how to resume it, or nothing."""
 
 
-OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]
-"""Opens the session behind the first frame; whoever calls it closes what it gives."""
+OpenSession: TypeAlias = Callable[[OpenContext], Awaitable[OpenedSession]]
+"""Opens the session after the first frame; the caller closes the result."""
 
 
-class Start(Record):
-    """How the application is started."""
+class AppOptions(Record):
+    """Options of the application."""
 
     load: Callable[[], None]
-    """Imports what ``open`` needs. Runs in a thread, so that keys are seen meanwhile."""
+    """Imports what ``open`` needs. Runs in a thread, so that keys are handled meanwhile."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
-    ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]]
+    ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]
     environ: Mapping[str, str]
     cwd: Path
     home: Path
     agent_dir: Path
     clock: Clock
     theme: str | None = None
-    """The theme to begin with, whatever the settings say."""
+    """The initial theme, overrides the settings."""
     fullscreen: bool | None = None
-    """Whether to take the whole screen, whatever the settings say."""
+    """Whether to use fullscreen mode, overrides the settings."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""
 
 
-# The few settings that the first frame needs, read before anything else is loaded.
-#
-# Names and defaults are those of ``pi.coding.settings.values``, which a test compares; loading
-# that module, and what it needs, would take a tenth of the time until the first frame.
+# The few settings that the first frame needs, read before anything else is loaded. Names and
+# defaults are those of ``pi.coding.settings.values``, which a test compares; importing that module
+# would take a tenth of the time until the first frame.
 
 
 class EarlyTerminal(Record):
-    """What the person wants of their terminal."""
+    """Terminal settings."""
 
     hyperlinks: bool | Literal["auto"] = "auto"
     true_color: bool | Literal["auto"] = "auto"
@@ -108,7 +107,7 @@ class EarlyTerminal(Record):
 
 
 class EarlySettings(Record):
-    """How the first frame looks."""
+    """Settings of the first frame."""
 
     theme: str | None = None
     tui_mode: Literal["regular", "fullscreen"] = "regular"
@@ -122,7 +121,7 @@ class EarlySettings(Record):
 
 
 def early_settings(agent_dir: Path) -> EarlySettings:
-    """What the person's file says; if it is wrong, the session tells, and defaults hold."""
+    """Reads the user's file; if it is invalid, defaults apply; the session reports errors."""
     try:
         content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
@@ -130,14 +129,14 @@ def early_settings(agent_dir: Path) -> EarlySettings:
         return EarlySettings()
 
 
-# The person's key bindings, from ``keybindings.json``.
+# The user's key bindings, from ``keybindings.json``.
 
 
 NAME = "keybindings.json"
 
 
 def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
-    """Have ``keymap`` follow the file; gives what is wrong with it, in a line each."""
+    """Applies the file to ``keymap``; returns the errors, one line each."""
     keys = _read(agent_dir / NAME)
     keymap.load(keys.bindings)
     shared = [
@@ -147,11 +146,11 @@ def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
     return (*keys.problems, *shared)
 
 
-def _read(path: Path) -> UserKeys:
+def _read(path: Path) -> KeyBindings:
     content = read_if_exists(path)
     if content is None:
-        return UserKeys(bindings={})
+        return KeyBindings(bindings={})
     try:
         return read_user_keys(msgspec.json.decode(content))
-    except UNREADABLE as problem:
-        return UserKeys(bindings={}, problems=(f"{path} is not JSON: {problem}",))
+    except UNREADABLE as error:
+        return KeyBindings(bindings={}, problems=(f"{path} is not JSON: {error}",))

@@ -1,4 +1,4 @@
-"""The colours of the screen. Paints are asked for once and stay right when the theme changes."""
+"""The colours of the screen. Paints stay valid when the theme changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.tui.style import Colour, ColourDepth, Paint, Style, painter
 from pi.tui.widgets.editor.editor import EditorTheme
 from pi.tui.widgets.select_list import SelectTheme
 
-if TYPE_CHECKING:  # the first frame needs none of them
+if TYPE_CHECKING:  # not needed for the first frame
     from pi.tui.fullscreen.scroll_view import ScrollTheme
     from pi.tui.widgets.markdown.nodes import CodeTheme, MarkdownTheme
     from pi.tui.widgets.settings_list import SettingsTheme
@@ -27,13 +27,13 @@ _SIXTEEN: dict[str, int | None] = {
     "thinkingText": None, "syntaxVariable": None, "syntaxOperator": None,
     "syntaxPunctuation": None,
 }  # fmt: skip
-"""Colours on terminals with sixteen, which people choose themselves; all others are grey."""
+"""Colours on terminals with sixteen colours, which users configure; all others are grey."""
 
 _GREY = 8
 _ON_DARK: dict[int | None, int] = {4: 12}
-"""What stands in for a colour that is hardly to be read on black: blue."""
+"""Replaces blue, which is hard to read on black."""
 _ON_LIGHT: dict[int | None, int] = {3: 5, 6: 4}
-"""The same on white: yellow and cyan."""
+"""Replaces yellow and cyan, which are hard to read on white."""
 
 _PLAIN: dict[str, Style] = {
     "accent": Style(bold=True),
@@ -48,28 +48,28 @@ _PLAIN: dict[str, Style] = {
     "toolDiffRemoved": Style(dim=True),
     "toolDiffAdded": Style(bold=True),
 }
-"""What stands in for colours on terminals without any."""
+"""Attributes that replace colours on terminals without any."""
 
 _INVERSE = frozenset({"selectedBg", "searchMatchBg"})
-"""Backgrounds that tell something: without one, or enough colours, they are shown inverted."""
+"""Backgrounds with a meaning: without enough colours they are shown inverted."""
 
 
 class Theme:
-    """The colours as they are now. ``paint`` gives functions that follow every change.
+    """The current colours. ``paint`` returns functions that follow every change.
 
-    Whoever keeps painted rows must draw them again after ``use``: see ``Component.invalidate``.
+    Components with cached rows must be invalidated after ``use``: see ``Component.invalidate``.
     """
 
     def __init__(self, palette: Palette, depth: ColourDepth = ColourDepth.TRUE) -> None:
         self.palette = palette
         self.depth = depth
         self.code_indent = "  "
-        """What stands before every line of code in a text."""
+        """Prefix of every line of code in a text."""
         self._given: dict[tuple[str, Style], Paint] = {}
         self._made: dict[tuple[str, Style], Paint] = {}
 
     def use(self, palette: Palette, depth: ColourDepth | None = None) -> None:
-        """Have another theme from now on."""
+        """Sets the theme."""
         self.palette = palette
         self.depth = self.depth if depth is None else depth
         self._made.clear()
@@ -85,7 +85,7 @@ class Theme:
         inverse: bool = False,
         strike: bool = False,
     ) -> Paint:
-        """A paint for a token of the theme, with attributes added."""
+        """Returns a paint for a token of the theme, with additional attributes."""
         style = Style(
             bold=bold, italic=italic, dim=dim, underline=underline, inverse=inverse, strike=strike
         )
@@ -96,7 +96,7 @@ class Theme:
 
     @property
     def has_backgrounds(self) -> bool:
-        """Whether there are colours enough for subtle backgrounds."""
+        """Whether there are enough colours for subtle backgrounds."""
         return self.depth > ColourDepth.BASIC
 
     @cached_property
@@ -106,7 +106,7 @@ class Theme:
 
     @cached_property
     def select(self) -> SelectTheme:
-        """For lists to choose from."""
+        """Style of selection lists."""
         return SelectTheme(
             prefix=self.paint("accent"),
             selected=self.paint("accent"),
@@ -117,7 +117,7 @@ class Theme:
 
     @cached_property
     def settings(self) -> SettingsTheme:
-        """For lists of settings."""
+        """Style of settings lists."""
         from pi.tui.widgets.settings_list import SettingsTheme
 
         return SettingsTheme(
@@ -130,12 +130,12 @@ class Theme:
 
     @cached_property
     def editor(self) -> EditorTheme:
-        """For the editor; its border is set by whoever knows the mode."""
+        """Style of the editor; its border colour is set separately."""
         return EditorTheme(border=self.paint("borderMuted"), suggestions=self.select)
 
     @cached_property
     def scrolling(self) -> ScrollTheme:
-        """For what is longer than the screen."""
+        """Style of scroll bars."""
         from pi.tui.fullscreen.scroll_view import ScrollTheme
 
         behind, text = self.paint("searchMatchBg"), self.paint("searchMatchText")
@@ -148,7 +148,7 @@ class Theme:
 
     @cached_property
     def code(self) -> CodeTheme:
-        """For source code."""
+        """Style of source code."""
         from pi.tui.widgets.markdown.nodes import CodeTheme
 
         return CodeTheme(
@@ -167,16 +167,16 @@ class Theme:
 
     @cached_property
     def markdown(self) -> MarkdownTheme:
-        """For answers."""
+        """Markdown style of answers."""
         return self.markdown_in("text")
 
     @cached_property
     def thinking(self) -> MarkdownTheme:
-        """For thoughts: the same, more quietly."""
+        """Markdown style of thinking: the same, dimmed."""
         return self.markdown_in("thinkingText", italic=True)
 
     def markdown_in(self, token: str, *, italic: bool = False) -> MarkdownTheme:
-        """Markdown whose plain text has the colour of ``token``."""
+        """Markdown style whose plain text has the colour of ``token``."""
         from pi.tui.widgets.markdown.nodes import MarkdownTheme
 
         return MarkdownTheme(
@@ -196,7 +196,7 @@ class Theme:
         )
 
     def _inline_code(self, text: str) -> str:
-        """Code within a sentence; without colours its backticks stay, or nothing would tell."""
+        """Inline code; without colours its backticks stay visible."""
         painted = self.paint("mdCode")(text)
         return f"`{painted}`" if self.depth == ColourDepth.NONE else painted
 
@@ -208,7 +208,7 @@ class Theme:
 
     @property
     def _is_dark(self) -> bool:
-        """Whether it is made for dark terminals, by what stands behind words of the person."""
+        """Whether the theme is made for dark terminals, by the background of user messages."""
         behind = self.palette.colours.get("userMessageBg")
         return not isinstance(behind, str) or sum(bytes.fromhex(behind[1:])) < 3 * 128
 
@@ -226,7 +226,7 @@ class Theme:
 
 
 def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour | None:
-    """A colour of the sixteen by what the token means; a shade picked for thousands says little."""
+    """Returns one of sixteen colours by the meaning of the token, not by its shade."""
     if colour is None or (isinstance(colour, int) and colour < 16):
         return colour
     chosen = _SIXTEEN.get(token, _GREY)

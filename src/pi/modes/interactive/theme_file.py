@@ -1,4 +1,4 @@
-"""Themes as files: JSON with variables and one colour per token. Pure."""
+"""Theme files: JSON with variables and one colour per token. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.base.records import UNREADABLE, Record
 from pi.tui.style import Colour
 
 Colours: TypeAlias = dict[str, Colour | None]
-"""The colour of every token; ``None`` is the terminal's own."""
+"""The colour of every token; ``None`` is the terminal's default."""
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ BACKGROUNDS = frozenset(
         "toolErrorBg"
     )
 )
-"""Tokens that are painted behind the text."""
+"""Tokens that are background colours."""
 
 REQUIRED = _names(
     "accent border borderAccent borderMuted success error warning muted dim text thinkingText "
@@ -44,13 +44,13 @@ OPTIONAL = {
     "searchMatchText": "text",
     "thinkingMax": "thinkingXhigh",
 }
-"""Tokens that a theme may leave out, with the token that stands in for each."""
+"""Optional tokens, with the token used instead."""
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 
 
-class BadTheme(PiError):
-    """A theme file cannot be used."""
+class InvalidTheme(PiError):
+    """A theme file is invalid."""
 
 
 class Palette(Record):
@@ -61,23 +61,23 @@ class Palette(Record):
 
 
 def read_theme(content: bytes, where: str) -> Palette:
-    """The theme in a file; ``BadTheme`` tells what is wrong and ``where``."""
+    """Parses a theme file. Raises ``InvalidTheme`` with the error and ``where``."""
     try:
         document = msgspec.json.decode(content)
-    except UNREADABLE as problem:
-        raise BadTheme(f"{where} is not JSON: {problem}") from problem
+    except UNREADABLE as error:
+        raise InvalidTheme(f"{where} is not JSON: {error}") from error
     match document:
         case {"name": str() as name, "colors": dict() as colours}:
             variables = document.get("vars", {})
         case _:
-            raise BadTheme(
+            raise InvalidTheme(
                 f'{where} is not a theme: it needs a "name" and "colors".',
                 hint="Copy a theme that works and change it.",
             )
     if not name or "/" in name:
-        raise BadTheme(f'{where}: the name of a theme must not be empty or hold "/".')
+        raise InvalidTheme(f'{where}: the name of a theme must not be empty or hold "/".')
     if missing := [token for token in REQUIRED if token not in colours]:
-        raise BadTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
+        raise InvalidTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
     resolve = _Resolver(variables if isinstance(variables, dict) else {}, where)
     found = {token: resolve(value, token) for token, value in colours.items()}
     for token, stand_in in OPTIONAL.items():
@@ -86,7 +86,7 @@ def read_theme(content: bytes, where: str) -> Palette:
 
 
 def theme_name(content: bytes) -> str:
-    """What the theme in a file calls itself; empty if that cannot be read."""
+    """Returns the name in a theme file; empty if it cannot be read."""
     try:
         return msgspec.json.decode(content, type=_Named).name
     except UNREADABLE:
@@ -98,7 +98,7 @@ class _Named(Record):
 
 
 class _Resolver:
-    """Follows names of variables to a colour."""
+    """Resolves variable names to a colour."""
 
     def __init__(self, variables: dict[str, Any], where: str) -> None:
         self._variables = variables
@@ -109,7 +109,7 @@ class _Resolver:
         while isinstance(value, str) and value in self._variables:
             if value in seen:
                 chain = " → ".join([*seen, value])
-                raise BadTheme(f'{self._where}: "{token}" goes round in a circle: {chain}.')
+                raise InvalidTheme(f'{self._where}: "{token}" is a circular reference: {chain}.')
             seen.append(value)
             value = self._variables[value]
         match value:
@@ -119,7 +119,7 @@ class _Resolver:
                 return value
             case int() if not isinstance(value, bool) and 0 <= value <= 255:
                 return value
-        raise BadTheme(
-            f'{self._where}: "{token}" is {value!r}, which is no colour.',
+        raise InvalidTheme(
+            f'{self._where}: "{token}" is {value!r}, which is not a colour.',
             hint='Use "#rrggbb", a number from 0 to 255, the name of a var, or "" for the default.',
         )

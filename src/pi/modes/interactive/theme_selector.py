@@ -1,4 +1,4 @@
-"""Which theme is shown: by name, by a pair for light and dark, or as the terminal is."""
+"""Selects the theme: by name, by a pair for light and dark, or following the terminal."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TypeAlias
 from pi.base.files import read_regular
 from pi.base.records import Record
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme, theme_name
+from pi.modes.interactive.theme_file import InvalidTheme, Palette, read_theme, theme_name
 from pi.tui.negotiation import Scheme
 
 BUILT_IN = Path(__file__).parent / "themes"
 
 FindFiles: TypeAlias = Callable[[], Iterable[Path]]
-"""Gives the files of themes that there are now."""
+"""Returns the current theme files."""
 
 
-class ThemeChoice:
-    """Finds themes, the built-in ones last, and shows the one that is wanted.
+class ThemeSelector:
+    """Finds themes, the built-in ones last, and shows the selected one.
 
-    ``files`` gives the files of themes, what wins first; ``scheme`` tells whether the terminal is
-    dark or light; ``redraw`` is called when the colours have changed.
+    ``files`` returns the theme files by precedence; ``scheme`` returns whether the terminal is dark
+    or light; ``redraw`` is called when the colours have changed.
     """
 
     def __init__(
@@ -36,70 +36,73 @@ class ThemeChoice:
     ) -> None:
         self._theme = theme
         self.files = files
-        """Asked each time; whoever knows of more themes than the start did sets another one."""
+        """Called each time; replaced when the session knows more themes."""
         self._scheme = scheme
         self._redraw = redraw
-        self._wanted: str | None = None
+        self._setting: str | None = None
         self._shown: tuple[Path, int] | None = None
-        """The file of the theme that is shown, and when it was written."""
+        """The file of the current theme, and its modification time."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every theme, by name."""
+        """All themes, by name."""
         return tuple(sorted({file.name for file in self._files()}))
 
     @property
     def current(self) -> str:
-        """The theme that is shown."""
+        """The current theme."""
         return self._theme.palette.name
 
     @property
     def follows_terminal(self) -> bool:
         """Whether it depends on the terminal being dark or light."""
-        return follows_terminal(self._wanted)
+        return follows_terminal(self._setting)
 
-    def use(self, wanted: str | None) -> None:
-        """Show what the setting says: a name, ``light/dark``, or nothing for the terminal's.
+    def use(self, setting: str | None) -> None:
+        """Applies the setting: a name, ``light/dark``, or ``None`` to follow the terminal.
 
-        ``BadTheme`` if there is none of that name or it cannot be read, be it only the other one
-        of a pair; the old one stays then.
+        Raises ``InvalidTheme`` if a theme is unknown or cannot be read, also for the unused one of
+        a pair; the old one is kept then.
         """
-        if wanted is not None and "/" in wanted:
-            for name in wanted.split("/", 1):
+        if setting is not None and "/" in setting:
+            for name in setting.split("/", 1):
                 self.palette(name)
-        file = self._find(self._name(wanted))
+        file = self._find(self._name(setting))
         self._show(file)
-        self._wanted = wanted
+        self._setting = setting
 
     def palette(self, name: str) -> Palette:
-        """The colours of a theme, without showing it; ``BadTheme`` if it cannot be read."""
+        """Returns the colours of a theme without showing it.
+
+        Raises ``InvalidTheme`` if it cannot be read.
+        """
         return self._find(name).palette
 
     def scheme_changed(self, scheme: Scheme) -> None:
-        """The terminal has become dark or light."""
+        """The terminal became dark or light."""
         if self.follows_terminal:
-            with suppress(BadTheme):  # it was there when it was chosen
-                self._show(self._find(self._name(self._wanted)))
+            with suppress(InvalidTheme):  # the theme existed when it was selected
+                self._show(self._find(self._name(self._setting)))
 
     def reload_if_changed(self) -> None:
-        """Show the theme as its file says now; a file that is wrong changes nothing."""
+        """Reloads the theme if its file changed; an invalid file changes nothing."""
         if self._shown is None:
             return
         path, written = self._shown
         file = _opened(path)
         if file is not None and file.written != written:
-            with suppress(BadTheme):  # it is being written: the next look finds it whole
+            with suppress(InvalidTheme):  # it is being written: the next check reads the whole file
                 self._show(file)
 
-    def _name(self, wanted: str | None) -> str:
+    def _name(self, setting: str | None) -> str:
         scheme = self._scheme()
-        if wanted is None:
+        if setting is None:
             return scheme
-        light, slash, dark = wanted.partition("/")
-        return (light if scheme == "light" else dark) if slash else wanted
+        light, slash, dark = setting.partition("/")
+        return (light if scheme == "light" else dark) if slash else setting
 
     def _find(self, name: str) -> _ThemeFile:
-        """The theme that calls itself so, or else that of a file with this name."""
+        """Returns the theme with this name, or else with this file name."""
         by_file_name: _ThemeFile | None = None
         for file in self._files():
             if file.name == name:
@@ -109,7 +112,7 @@ class ThemeChoice:
         if by_file_name is not None:
             return by_file_name
         known = ", ".join(self.names)
-        raise BadTheme(f'There is no theme "{name}".', hint=f"There are: {known}.")
+        raise InvalidTheme(f'Unknown theme "{name}".', hint=f"Available: {known}.")
 
     def _show(self, file: _ThemeFile) -> None:
         palette = file.palette
@@ -126,21 +129,21 @@ class ThemeChoice:
 
 
 class _ThemeFile(Record, kw_only=False):
-    """A file as it was when it was last looked at."""
+    """The cached content of a file."""
 
     path: Path
     written: int
-    """When it was written."""
+    """Modification time."""
     content: bytes
 
     @property
     def name(self) -> str:
-        """What it calls itself; the name of the file if nobody can tell."""
+        """Its name; the file name if it has none."""
         return theme_name(self.content) or self.path.stem
 
     @property
     def palette(self) -> Palette:
-        """Its colours; ``BadTheme`` if it cannot be read."""
+        """Its colours. Raises ``InvalidTheme`` if it cannot be read."""
         return read_theme(self.content, str(self.path))
 
 
@@ -151,13 +154,13 @@ def _opened(path: Path) -> _ThemeFile | None:
         return None
 
 
-def follows_terminal(wanted: str | None) -> bool:
-    """Whether a wish depends on the terminal being dark or light."""
-    return wanted is None or "/" in wanted
+def follows_terminal(setting: str | None) -> bool:
+    """Whether a setting depends on the terminal being dark or light."""
+    return setting is None or "/" in setting
 
 
 def themes_in(folder: Path) -> list[Path]:
-    """The files of themes in a folder; none if it is not there or closed to us."""
+    """Returns the theme files in a folder; none if it is missing or not readable."""
     try:
         return sorted(folder.glob("*.json"))
     except OSError:
@@ -165,6 +168,6 @@ def themes_in(folder: Path) -> list[Path]:
 
 
 def built_in(scheme: Scheme) -> Palette:
-    """A theme that is always there."""
+    """Returns a bundled theme."""
     path = BUILT_IN / f"{scheme}.json"
     return read_theme(path.read_bytes(), str(path))

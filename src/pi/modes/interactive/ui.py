@@ -1,16 +1,17 @@
-"""What dialogs and commands may ask of the screen, and nothing more."""
+"""The interface of the screen for dialogs and commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.clock import Clock
+from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_selector import ThemeChoice
+from pi.modes.interactive.theme_selector import ThemeSelector
 from pi.tui.completion.sources import Command
 from pi.tui.component import Component
 from pi.tui.desktop import Clipboard
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OverlayShown: TypeAlias = Callable[[OverlayHandle], None]
-"""Given the handle of an overlay that is on the screen now."""
+"""Called with the handle of a visible overlay."""
 
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
-"""How much attention a message wants."""
+"""The severity of a message."""
 
 Build: TypeAlias = Callable[[Callable[[T], None]], Component]
-"""Makes a component; it calls what it was given with the answer, once, to be taken away."""
+"""Builds a component; it calls its argument once, with the answer, to close itself."""
 
 
 class Ui(Protocol):
-    """The screen, as whoever asks something on it sees it."""
+    """The screen, as dialogs and commands use it."""
 
     @property
     def port(self) -> SessionPort:
@@ -41,51 +42,48 @@ class Ui(Protocol):
         ...
 
     @property
-    def host(self) -> Host:
-        """The machine and the person: environment, folders, clock."""
+    def host(self) -> Machine:
+        """The machine: environment, folders, clock."""
         ...
 
     @property
     def clock(self) -> Clock:
-        """The time; known before there is a session."""
+        """The clock; available before the session is open."""
         ...
 
     @property
     def theme(self) -> Theme:
-        """The colours; its paints stay right when the theme changes."""
+        """The theme; its paints stay valid when it changes."""
         ...
 
     @property
-    def themes(self) -> ThemeChoice:
-        """The themes that there are, and which one is shown."""
+    def themes(self) -> ThemeSelector:
+        """The available themes, and the selected one."""
         ...
 
     @property
     def rows(self) -> int:
-        """How high the screen is."""
+        """Height of the screen in rows."""
         ...
 
     @property
     def keymap(self) -> Keymap:
-        """What keys do; one for the whole screen."""
+        """The key bindings of the whole screen."""
         ...
 
     @property
     def clipboard(self) -> Clipboard:
-        """For copying."""
+        """The clipboard."""
         ...
 
     @property
     def tasks(self) -> TaskScope:
-        """Where work goes that outlives a call; it ends with the screen."""
+        """Tasks that outlive a call; they end with the screen."""
         ...
 
     async def show(self, build: Build[T]) -> T:
-        """Put a component in the editor's place and give it the keys, until it has an answer.
-
-        Dialogs stack: one that is asked from within another covers it. What is in the editor stays
-        there. Cancelling the caller takes the component away. While the person writes, it waits
-        until they pause: what they type is not meant for it.
+        """Shows a component in place of the editor and gives it the keys, until it returns an
+        answer.
         """
         ...
 
@@ -96,65 +94,74 @@ class Ui(Protocol):
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Lay a component over everything and give it the keys, until it has an answer."""
+        """Shows a component as overlay and gives it the keys, until it returns an answer."""
         ...
 
     def notify(self, text: str, level: Level = "info") -> None:
-        """Say something in passing; a message of the same level that came right before goes."""
+        """Shows a transient notice; the previous one of the same level is replaced."""
         ...
 
-    def say(self, block: Component) -> None:
-        """Add something to the transcript for good, e.g. what a command found out."""
+    def add_output(self, block: Component) -> None:
+        """Adds a component to the transcript, e.g. the result of a command."""
         ...
 
     def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Show that something takes its time; what is given changes the label."""
+        """Shows a label while work is in progress; the returned function changes it."""
         ...
 
     def get_editor_text(self) -> str:
-        """What is being written."""
+        """The text in the editor."""
         ...
 
     def set_editor_text(self, text: str) -> None:
-        """Replace what is being written; it can be undone."""
+        """Replaces the text in the editor; this can be undone."""
         ...
 
     def request_render(self) -> None:
-        """Paint soon."""
+        """Requests a frame."""
         ...
 
     def shown_rows(self) -> list[str]:
-        """Everything that is drawn, with its escape sequences, also what has scrolled away."""
+        """Everything that is drawn, with its escape sequences, including scrolled rows."""
         ...
 
     def refresh(self) -> None:
-        """Draw everything anew: settings, the theme or what is folded has changed."""
+        """Redraws everything, after a change of settings, theme or folding."""
         ...
 
     def reload_session(self) -> None:
-        """Show the conversation as the session has it now: after a switch or a move in the tree."""
+        """Shows the current conversation of the session, after a switch or a move in the tree."""
         ...
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
-        """Let the person's own editor change a text; nothing if it failed or was given up."""
+        """Edits a text in the external editor; ``None`` if it failed or was cancelled."""
         ...
 
     def quit(self) -> None:
-        """End the program; everything is saved."""
+        """Quits; everything is saved."""
         ...
 
 
 class Commands(Protocol):
-    """The commands of the application."""
+    """The built-in commands."""
 
     def listed(self) -> Sequence[Command]:
-        """What can be completed behind a slash."""
+        """The commands for completion."""
         ...
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """What runs a command; nothing if there is none of that name."""
+        """Returns the function of a command, or ``None``."""
         ...
 
     def prompt(self, name: str, arguments: str) -> str | None:
-        """The prompt that a command stands for; nothing if it stands for none."""
+        """Returns the prompt of a command, or ``None``."""
         ...
+
+
+@contextmanager
+def report_errors(ui: Ui) -> Iterator[None]:
+    """Shows a ``PiError`` of the block as an error notice, and continues after the block."""
+    try:
+        yield
+    except PiError as error:
+        ui.notify(error.explain(), "error")

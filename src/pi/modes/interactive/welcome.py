@@ -1,4 +1,4 @@
-"""What somebody meets who starts pi: questions the first time, what is new after an update."""
+"""First start and updates: setup dialogs, changelog notice, billing warning."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ log = logging.getLogger(__name__)
 
 
 async def welcome(ui: Ui, version: str) -> None:
-    """Set things up for a newcomer without a model; tell others what has changed since they came.
+    """Runs the setup for a new user without a model; shows others what is new.
 
-    Whoever was welcomed by a version is not welcomed by it again, whatever they answered.
+    Each version does this once, whatever the user answered.
     """
     settings = ui.port.settings
     seen = settings.values.last_changelog_version
     if seen == version:
         return
     if seen is not None:
-        _tell_changes(ui, seen, version)
+        _notify_changes(ui, seen, version)
     elif ui.port.models.current is None:
-        from pi.modes.interactive.dialogs.first_run import set_up  # its dialogs are for newcomers
+        # Deferred: dialogs of a first start.
+        from pi.modes.interactive.dialogs.first_run import set_up
 
         await set_up(ui)
     try:
         settings.set({"lastChangelogVersion": version})
-    except PiError as problem:
-        log.info("the version that was seen is not remembered: %s", problem)
+    except PiError as error:
+        log.info("the version that was seen is not remembered: %s", error)
 
 
-def _tell_changes(ui: Ui, seen: str, version: str) -> None:
+def _notify_changes(ui: Ui, seen: str, version: str) -> None:
     from pi.tui.widgets.markdown.widget import Markdown
 
     changes = changes_since(changelog(ui.host.docs) or "", seen)
     if not changes:
         return
     if ui.port.settings.values.collapse_changelog:
-        ui.notify(f"Updated to {version}; /changelog tells what is new.")
+        ui.notify(f"Updated to {version}; /changelog shows what is new.")
     else:
-        ui.say(Markdown(changes, theme=ui.theme.markdown))
+        ui.add_output(Markdown(changes, theme=ui.theme.markdown))
 
 
-# The changelog: where it is, and which of its sections are new to somebody.
+# The changelog: its file, and the sections newer than a version.
 
 
 NAME = "CHANGELOG.md"
@@ -56,7 +57,7 @@ _VERSION = re.compile(r"## \[?(\d+(?:\.\d+)*)")
 
 
 def changelog(docs: Path) -> str | None:
-    """The changelog beside the documentation, or at the root of a checkout."""
+    """Returns the changelog of the documentation, or of a checkout."""
     for folder in (docs, *docs.parents[:3]):
         if (content := read_if_exists(folder / NAME)) is not None:
             return content.decode("utf-8", "replace")
@@ -64,7 +65,7 @@ def changelog(docs: Path) -> str | None:
 
 
 def changes_since(text: str, version: str) -> str:
-    """The sections of versions above ``version``, newest first; empty if there are none."""
+    """Returns the sections of versions above ``version``, newest first; empty if there are none."""
     parts = [part.strip() for part in _SECTION.split(text)]
     return "\n\n".join(
         part
@@ -77,20 +78,23 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-# A word to who uses a plan of Anthropic: it may bill what other programs use apart from it.
+# Warning for users of an Anthropic plan: other programs may be billed separately.
 
 
 PROVIDER = "anthropic"
 WARNING = (
     "You are logged in with a plan. Anthropic may bill what pi uses as extra usage, beyond the"
-    " plan. Set warnings.anthropicExtraUsage to false to be told no more."
+    " plan. Set warnings.anthropicExtraUsage to false to hide this warning."
 )
 
 
-async def warn_of_extra_usage(ui: Ui) -> None:
-    """Tell it if the login is what the model is asked with, and the person wants to be told."""
-    model, wanted = ui.port.models.current, ui.port.settings.values.warnings.anthropic_extra_usage
-    if model is None or model.provider != PROVIDER or not wanted:
+async def warn_about_extra_billing(ui: Ui) -> None:
+    """Shows the warning if the login is used for the model and the setting is on."""
+    model, is_enabled = (
+        ui.port.models.current,
+        ui.port.settings.values.warnings.anthropic_extra_usage,
+    )
+    if model is None or model.provider != PROVIDER or not is_enabled:
         return
     accounts = await ui.port.accounts.all()
     if any(each.provider.id == PROVIDER and each.logged_in for each in accounts):

@@ -1,1 +1,1 @@
-"""``--mode rpc``: commands come in as lines of JSON, answers and events go out the same way."""
+"""``--mode rpc``: JSON lines as commands, responses and events."""

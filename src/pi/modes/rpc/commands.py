@@ -1,6 +1,6 @@
-"""What each command does: one row per command.
+"""The RPC commands: one handler per command.
 
-Every handler gets the session and the request; what it gives back is the answer's ``data``.
+Every handler gets the session and the request; its return value is the response's ``data``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 Handler: TypeAlias = "Callable[[SessionPort, Request], Awaitable[Any]]"
 
 COMMANDS: dict[str, Handler] = {}
-"""By name. ``prompt``, ``abort_and_prompt`` and ``bash`` answer in their own way: in the server."""
+"""By name. ``prompt``, ``abort_and_prompt`` and ``bash`` are handled by the server."""
 
 LONG = frozenset({"prompt", "abort_and_prompt", "abort", "bash", "compact"})
-"""Commands that last until a model or a program has come to its end."""
+"""Commands that wait for a model or a program."""
 
 PROMPTING = frozenset({"prompt", "abort_and_prompt"})
-"""Commands that begin a run."""
+"""Commands that start a run."""
 
 REPLACING = frozenset({"new_session", "switch_session", "fork", "clone"})
-"""Commands that go on in another session: one is through before the next begins."""
+"""Commands that switch the session: they run one at a time."""
 
 
 def _command(*names: str) -> Callable[[Handler], Handler]:
@@ -92,7 +92,7 @@ async def _set_model(port: SessionPort, request: Request) -> Any:
     provider, model = request.fields.get("provider"), request.fields.get("modelId")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise PiError(f"Model not found: {provider or 'undefined'}/{model or 'undefined'}")
-    return await port.models.choose(provider, model)
+    return await port.models.select_id(provider, model)
 
 
 @_command("cycle_model")
@@ -108,7 +108,7 @@ async def _available_models(port: SessionPort, request: Request) -> Any:
 
 @_command("set_thinking_level")
 async def _set_thinking_level(port: SessionPort, request: Request) -> Any:
-    await port.models.think(request.text("level"))
+    await port.models.set_thinking_level(request.text("level"))
     return UNSET
 
 

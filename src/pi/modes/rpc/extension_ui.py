@@ -1,4 +1,4 @@
-"""The user interface of extensions over RPC: questions go out, and the client answers."""
+"""The UI of extensions over RPC: dialogs are sent to the client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeC
 
 
 class RpcUI(ExtensionUI):
-    """What the protocol has a method for is sent; the rest of the interface does nothing.
+    """Sends what the protocol has a method for; other members do nothing.
 
-    A question whose handler is cancelled is forgotten, and a later answer to it ignored.
+    If the handler of a dialog is cancelled, a later response is ignored.
     """
 
     has_ui = True
@@ -26,13 +26,13 @@ class RpcUI(ExtensionUI):
         self._closed = False
 
     def answer(self, response: Json) -> None:
-        """Take the answer of the client; nobody may be waiting for it any more."""
+        """Handles a response of the client; ignored if the dialog was cancelled."""
         waiting = self._asked.get(str(response.get("id")))
         if waiting is not None and not waiting.done():
             waiting.set_result(response)
 
     def close(self) -> None:
-        """The client has gone: nobody will answer, and nobody is asked any more."""
+        """The client disconnected: open and later dialogs are cancelled."""
         self._closed = True
         for waiting in self._asked.values():
             if not waiting.done():
@@ -43,7 +43,7 @@ class RpcUI(ExtensionUI):
     async def select(
         self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
     ) -> str | None:
-        """One of ``options``; what is said about them is in ``descriptions``, in their order."""
+        """Asks for one of ``options``; ``descriptions`` are in the same order."""
         listed = [Option(label=each) if isinstance(each, str) else each for each in options]
         fields: Json = {"title": title, "options": [option.label for option in listed]}
         if any(option.description for option in listed):
@@ -51,7 +51,7 @@ class RpcUI(ExtensionUI):
         return _value(await self._ask("select", fields, timeout))
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-        """Yes or no."""
+        """Asks a yes-or-no question."""
         answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
         return answer.get("confirmed") is True
 
@@ -63,7 +63,7 @@ class RpcUI(ExtensionUI):
         secret: bool = False,
         timeout: float | None = None,
     ) -> str | None:
-        """A line of text; nobody is asked for a secret, which clients show and log."""
+        """Asks for a line of text; raises for a secret, which clients show and log."""
         if secret:
             raise ExtensionError(
                 f"“{title}” asks for a secret, which is not sent over RPC.",
@@ -75,25 +75,25 @@ class RpcUI(ExtensionUI):
     async def editor(
         self, title: str, prefill: str = "", *, timeout: float | None = None
     ) -> str | None:
-        """A longer text."""
+        """Asks for a longer text."""
         fields = {"title": title} | ({"prefill": prefill} if prefill else {})
         return _value(await self._ask("editor", fields, timeout))
 
-    # What needs no answer -------------------------------------------------------------------------
+    # Without a response ---------------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
-        """Show a line for a while."""
-        self._tell("notify", {"message": message} | ({"notifyType": kind} if kind else {}))
+        """Shows a transient notice."""
+        self._request("notify", {"message": message} | ({"notifyType": kind} if kind else {}))
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Show a text in the status line."""
+        """Shows a text in the status line."""
         fields = {"statusKey": key} | ({} if text is None else {"statusText": text})
-        self._tell("setStatus", fields)
+        self._request("setStatus", fields)
 
     def set_widget(
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
-        """Show lines beside the editor; what must be drawn cannot be sent."""
+        """Shows lines beside the editor; components cannot be sent."""
         if callable(lines):
             return
         fields: Json = {"widgetKey": key}
@@ -101,36 +101,36 @@ class RpcUI(ExtensionUI):
             fields["widgetLines"] = list(lines)
         if placement is not None:
             fields["widgetPlacement"] = placement
-        self._tell("setWidget", fields)
+        self._request("setWidget", fields)
 
     def set_title(self, title: str) -> None:
-        """Call the window something else; what it is called usually is the client's affair."""
+        """Sets the window title; the default is up to the client."""
         if title:
-            self._tell("setTitle", {"title": title})
+            self._request("setTitle", {"title": title})
 
     def set_editor_text(self, text: str) -> None:
-        """Put text into the client's editor."""
-        self._tell("set_editor_text", {"text": text})
+        """Puts text into the client's editor."""
+        self._request("set_editor_text", {"text": text})
 
     def set_theme(self, theme: str) -> ThemeChange:
-        """The client has colours of its own."""
+        """Not supported: the client has its own theme."""
         return ThemeChange(success=False, error="Theme switching not supported in RPC mode")
 
     # ----------------------------------------------------------------------------------------------
 
-    def _tell(self, method: str, fields: Json) -> str:
+    def _request(self, method: str, fields: Json) -> str:
         id = self._new_id()
         self._send({"type": "extension_ui_request", "id": id, "method": method, **fields})
         return id
 
     async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json:
-        """What the client answers; nothing if it gives up or takes too long."""
+        """Returns the response of the client; cancelled if it declines or times out."""
         if self._closed:
             return {"cancelled": True}
         if timeout is not None:
             fields = fields | {"timeout": round(timeout * 1000)}
         waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        id = self._tell(method, fields)
+        id = self._request(method, fields)
         self._asked[id] = waiting
         try:
             async with asyncio.timeout(timeout):

@@ -1,4 +1,4 @@
-"""Lines that a client sent, and the answers to them. Pure."""
+"""Parses request lines and formats response lines. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 _ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20}(?![\d.eE]))'
 _ID_OF_A_BROKEN_LINE = re.compile(rb"\A\s*\{\s*%b|%b\s*\}?\s*\Z" % (_ID, _ID))
-"""Clients put the id first or last; anywhere else it may be part of something."""
+"""Clients put the id first or last; in other places it may be part of a value."""
 _JSON_NAMES: dict[type, str] = {str: "string", bool: "boolean"}
 _LOOKED_AT = 300
-"""Bytes at either end of a broken line in which its id is looked for."""
+"""Bytes at either end of an invalid line that are searched for its id."""
 
 
 class BadRequest(PiError):
-    """A command that cannot be carried out as it was sent."""
+    """A command with invalid fields."""
 
 
 class Request(Record):
@@ -33,31 +33,31 @@ class Request(Record):
     command: str
     fields: Json
     id: Any = UNSET
-    """Whatever the client gave, to be given back."""
+    """Any JSON value of the client, returned unchanged."""
 
     def text(self, name: str) -> str:
-        """A field that must be there and be a text."""
+        """Returns a required string."""
         return self._field(name, str)
 
     def optional_text(self, name: str) -> str | None:
-        """A field that may be left out."""
+        """Returns an optional string."""
         return None if self.fields.get(name) is None else self._field(name, str)
 
     def flag(self, name: str) -> bool:
-        """A field that must be there and be yes or no."""
+        """Returns a required boolean."""
         return self._field(name, bool)
 
     def optional_flag(self, name: str) -> bool:
-        """A field that is yes or no; no, if it is left out."""
+        """Returns an optional boolean; False by default."""
         return False if self.fields.get(name) is None else self._field(name, bool)
 
     def images(self) -> tuple[Image, ...]:
-        """Pictures that come with a message."""
+        """Returns the images of a message."""
         raw = self.fields.get("images") or ()
         try:
             return msgspec.convert(raw, tuple[Image, ...])
-        except msgspec.ValidationError as problem:
-            raise BadRequest(f"Invalid images: {problem}") from problem
+        except msgspec.ValidationError as error:
+            raise BadRequest(f"Invalid images: {error}") from error
 
     def _field(self, name: str, kind: type[T]) -> T:
         value = self.fields.get(name)
@@ -68,14 +68,14 @@ class Request(Record):
 
 
 def parse_request(line: bytes | BadLine) -> Request | bytes:
-    """The command in a line, or the answer to a line that is none."""
+    """Returns the command in a line, or the error response to an invalid one."""
     try:
         if isinstance(line, BadLine):
             raise line
         value = decode_line(line.removesuffix(b"\r"))
-    except BadLine as problem:
+    except BadLine as error:
         id = UNSET if isinstance(line, BadLine) else _id_of_broken(line)
-        return answer_line(id, "parse", error=f"Failed to parse command: {problem.reason}")
+        return answer_line(id, "parse", error=f"Failed to parse command: {error.reason}")
     if not isinstance(value, dict):
         return answer_line(UNSET, None, error="Unknown command: undefined")
     id = value.get("id", UNSET)
@@ -88,7 +88,7 @@ def parse_request(line: bytes | BadLine) -> Request | bytes:
 def answer_line(
     id: Any, command: str | None, *, data: Any = UNSET, error: str | None = None
 ) -> bytes:
-    """The answer to a command as a line; its id comes first, if there was one."""
+    """Formats the response to a command; its id comes first, if there was one."""
     answer: dict[str, Any] = {} if id is UNSET else {"id": id}
     answer["type"] = "response"
     if command is not None:
@@ -102,7 +102,7 @@ def answer_line(
 
 
 def _id_of_broken(line: bytes) -> Any:
-    """The id of a line that cannot be read, so that its sender does not wait for ever."""
+    """Returns the id of an invalid line, so that its sender does not wait for ever."""
     ends = line if len(line) <= 2 * _LOOKED_AT else line[:_LOOKED_AT] + line[-_LOOKED_AT:]
     found = _ID_OF_A_BROKEN_LINE.search(ends)
     if found is None:

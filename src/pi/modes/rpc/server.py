@@ -1,4 +1,4 @@
-"""The loop of RPC mode: lines in, answers and events out, until the input ends."""
+"""The RPC server: reads commands, writes responses and events, until the input ends."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST_LINE = 200_000_000
-"""Bytes; a client that sends more has lost count."""
-MOST_UNREAD = 64_000_000
-"""Bytes of answers from which on no more commands are read: somebody asks and does not listen."""
+"""Maximum bytes of a line; a longer one is an error of the client."""
+MAX_UNREAD = 64_000_000
+"""Unsent response bytes above which no further commands are read."""
 
 
 class RpcServer:
-    """Carries out the commands of one client on one session."""
+    """Runs the commands of one client on one session."""
 
     def __init__(self, port: SessionPort, output: Output) -> None:
         self._port = port
         self._output = output
-        self._ui = RpcUI(self._tell, _new_id)
+        self._ui = RpcUI(self._send, _new_id)
         self._replacing = asyncio.Lock()
         self._unanswered: dict[asyncio.Task[None], bool] = {}
-        """Prompts whose answer has not begun to stream; the value is whether one was accepted."""
+        """Prompts whose answer has not started to stream; the value is whether one was accepted."""
         port.extensions.attach(self._ui, "rpc")
 
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
-        """Until no more input comes, or an extension ends the program.
+        """Runs until the end of the input, or until an extension ends the program.
 
-        Commands run side by side, and begin in the order they came.
-        What was asked before the end of the input is still answered. A prompt whose answer has
-        not begun then is completed, so that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works;
-        an answer that is streaming, a shell command and a compaction are aborted.
+        Commands run concurrently, and start in the order they arrive. Commands before the end of
+        the input are still answered. A prompt whose answer has not started then is completed, so
+        that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works; a streaming answer, a shell
+        command and a compaction are aborted.
         """
         end = self._port.subscribe(self._on_event)
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
-                leaving = short.create_task(self._port.extensions.shutdown_wanted())
+                leaving = short.create_task(self._port.extensions.wait_for_shutdown())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                self._ui.close()  # a command that waits for an answer would wait for ever
+                self._ui.close()  # commands that wait for the client would never end
                 if not leaving.done():
                     await self._complete_unanswered(leaving)
                 reading.cancel()
@@ -74,14 +74,14 @@ class RpcServer:
     ) -> None:
         async for line in _lines(chunks):
             self._begin(line, long, short)
-            while self._output.waiting > MOST_UNREAD:
+            while self._output.waiting > MAX_UNREAD:
                 await self._output.drained()
-        await asyncio.sleep(0)  # also what came last has begun, or was refused
+        await asyncio.sleep(0)  # the last command has also started or was rejected
 
     async def _complete_unanswered(self, leaving: asyncio.Task[None]) -> None:
-        """Wait for the prompts whose answer has not begun, unless the program is to end."""
+        """Waits for the prompts whose answer has not started, unless the program is to end."""
         prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
-        # A shell command beside them is not waited for: it is aborted when they are done.
+        # A shell command is not waited for: it is aborted when the prompts are done.
         waiting: set[asyncio.Future[Any]] = {prompts, leaving}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
@@ -100,11 +100,11 @@ class RpcServer:
             short.create_task(self._carry_out(request), name=f"rpc {request.command}")
 
     async def _carry_out(self, request: Request) -> None:
-        """Answer a command exactly once, whatever happens."""
+        """Answers a command exactly once, whatever happens."""
         try:
             await self._dispatch(request)
-        except PiError as problem:
-            self._answer(request, error=problem.message)
+        except PiError as error:
+            self._answer(request, error=error.message)
         except Exception as bug:
             log.exception("the command %s failed", request.command)
             self._answer(request, error=f"{type(bug).__name__}: {bug}")
@@ -127,7 +127,7 @@ class RpcServer:
                 self._answer(request, error=f"Unknown command: {name}")
 
     async def _prompt(self, request: Request) -> None:
-        """Answered when the prompt is known to be good, before the run begins."""
+        """Answers when the prompt is accepted, before the run starts."""
         answered = False
 
         def accepted() -> None:
@@ -160,7 +160,7 @@ class RpcServer:
         result = await self._port.shell.run(
             request.text("command"),
             exclude_from_context=request.optional_flag("excludeFromContext"),
-            on_text=lambda text: self._tell(about | {"delta": text}),
+            on_text=lambda text: self._send(about | {"delta": text}),
         )
         self._answer(request, data=result)
 
@@ -172,16 +172,16 @@ class RpcServer:
             self._unanswered = {
                 task: False for task, accepted in self._unanswered.items() if not accepted
             }
-        return self._tell(event)
+        return self._send(event)
 
-    def _tell(self, event: Any) -> Awaitable[None] | None:
-        """Write an event; what is given back lasts until a slow reader has caught up."""
+    def _send(self, event: Any) -> Awaitable[None] | None:
+        """Writes an event; the returned awaitable waits until a slow reader has caught up."""
         self._output.write_json(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
 
 
 def _is_streaming(message: Any) -> bool:
-    """Whether an answer begins, and not one that failed before its first word."""
+    """Whether an answer starts, and has not failed before its first token."""
     return isinstance(message, AssistantMessage) and message.stop_reason == "pending"
 
 
@@ -190,7 +190,7 @@ def _new_id() -> str:
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | BadLine]:
-    """The lines of the input; one without an end counts when nothing more comes."""
+    """Yields the lines of the input; the last one may lack its newline."""
     splitter = LineSplitter(limit=LONGEST_LINE)
     async for chunk in chunks:
         for line in splitter.feed(chunk):

@@ -1,5 +1,5 @@
-"""Completion: what could be meant by what stands before the cursor.
+"""Completion of the text before the cursor.
 
-Providers answer for a text and a place in it; they know nothing of editors or screens, and reach
-files only through what they are given.
+Providers receive a text and a position in it. They are independent of editors and screens, and read
+files only through functions that are passed in.
 """

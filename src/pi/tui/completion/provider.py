@@ -1,4 +1,4 @@
-"""What an editor asks for suggestions, and what it gets."""
+"""The protocol between an editor and a completion provider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pi.base.records import Record
 
 
 class Suggestion(Record):
-    """Something to insert: ``value`` goes into the text, the rest is for the reader."""
+    """A text to insert. ``value`` is inserted; the other fields are shown."""
 
     value: str
     label: str = ""
@@ -17,14 +17,14 @@ class Suggestion(Record):
 
 
 class Suggestions(Record):
-    """What fits, best first, and the text before the cursor that the choice replaces."""
+    """Matching suggestions, best first, and the prefix before the cursor that a choice replaces."""
 
     items: tuple[Suggestion, ...]
     prefix: str
 
 
 class Completed(Record):
-    """A text in which a suggestion was taken, and where the cursor is then."""
+    """The text after a suggestion was applied, with the new cursor position."""
 
     lines: tuple[str, ...]
     row: int
@@ -32,35 +32,37 @@ class Completed(Record):
 
 
 class Provider(Protocol):
-    """Knows what can be completed. Lines and columns count from zero."""
+    """Provides suggestions. Rows and columns count from zero."""
 
     @property
     def trigger_characters(self) -> str:
-        """Characters that, typed at the start of a word, ask for suggestions by themselves."""
+        """Characters that trigger a request when typed at the start of a word."""
         ...
 
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """What fits at a place, or nothing. It is cancelled when the answer is no longer wanted.
+        """Returns the suggestions at a position, or None.
 
-        ``force`` says that it was asked for, by Tab, and not just because something was typed.
+        Cancelled when a newer request replaces it.
+
+        ``force`` is true if the user pressed Tab, and false if the request was triggered by typing.
         """
         ...
 
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """The text with a suggestion in place of its prefix."""
+        """Returns the text with ``prefix`` replaced by a suggestion."""
         ...
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Whether Tab completes here, rather than doing something else."""
+        """Returns whether Tab completes at this position."""
         ...
 
 
 def replace_prefix(lines: Sequence[str], row: int, col: int, prefix: str, text: str) -> Completed:
-    """The text with the ``prefix`` before the cursor replaced; nothing else of it changes."""
+    """Returns the text with the ``prefix`` before the cursor replaced. The rest is unchanged."""
     line = lines[row]
     head = line[: col - len(prefix)] + text
     return Completed(

@@ -1,4 +1,4 @@
-"""Several providers as one: the first that has an answer gives it."""
+"""Completion providers: commands, paths on disk, project files, and several combined."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggesti
 
 
 class CombinedProvider:
-    """Asks providers in turn, and lets the one that answered apply what was chosen."""
+    """Asks providers in order. The first one with suggestions also applies the chosen one."""
 
     def __init__(self, providers: Sequence[Provider]) -> None:
         self._providers = tuple(providers)
-        self._answered: Provider | None = None
+        self._last_provider: Provider | None = None
 
     @property
     def trigger_characters(self) -> str:
-        """Those of all providers."""
+        """The trigger characters of all providers."""
         return "".join(provider.trigger_characters for provider in self._providers)
 
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """The first answer."""
+        """Returns the suggestions of the first provider that has any."""
         for provider in self._providers:
             if found := await provider.get_suggestions(lines, row, col, force=force):
-                self._answered = provider
+                self._last_provider = provider
                 return found
         return None
 
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """What the provider that answered last makes of its suggestion."""
-        provider = self._answered or self._providers[0]
+        """Applies a suggestion with the provider that returned it."""
+        provider = self._last_provider or self._providers[0]
         return provider.apply_completion(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Whether all providers agree that Tab completes here."""
+        """Returns whether all providers allow Tab to complete here."""
         return all(
             provider.should_trigger_file_completion(lines, row, col) for provider in self._providers
         )
 
 
-# Slash commands at the start of a message, and their arguments.
-
-
 CompleteArguments = Callable[[str], Awaitable[Sequence[Suggestion]]]
-"""What the arguments of a command could become, given what is typed of them."""
+"""Returns suggestions for the arguments of a command, given the typed part."""
 
 
 class Command(Record):
-    """A command that can be completed."""
+    """A slash command that can be completed."""
 
     name: str
     description: str = ""
     hint: str = ""
-    """What its arguments are, e.g. ``<name>``."""
+    """A description of the arguments, e.g. ``<name>``."""
     complete: CompleteArguments | None = None
 
 
 class CommandProvider:
-    """Completes ``/name`` and what follows it. ``commands`` is asked each time."""
+    """Completes ``/name`` at the start of a message, and its arguments.
+
+    Calls ``commands`` each time.
+    """
 
     trigger_characters = "/"
 
@@ -78,14 +78,14 @@ class CommandProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Commands that fit the letters after the slash, or arguments that fit what is typed."""
+        """Returns the commands that match the typed name, or the arguments that match."""
         before = lines[row][:col]
         if row or not before.startswith("/"):
             return None
         name, blank, arguments = before[1:].partition(" ")
         if blank:
             return await self._arguments(name, arguments)
-        if "/" in name:  # /tmp/x is a path
+        if "/" in name:  # for example /tmp/x, which is a path
             return None
         found = rank(name, self._commands(), key=lambda command: command.name)
         items = tuple(map(_command_suggestion, found))
@@ -94,7 +94,7 @@ class CommandProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """The command with a blank behind it, or the arguments as they are."""
+        """Inserts a command followed by a space, or arguments unchanged."""
         is_command = prefix.startswith("/") and len(prefix) == col
         rest = lines[row][col:]
         text = f"/{item.value}" if is_command else item.value
@@ -106,7 +106,7 @@ class CommandProvider:
         return replace_prefix(lines, row, col, prefix, text + " ")
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Not while the name of a command is typed."""
+        """Returns False while the name of a command is being typed."""
         before = lines[row][:col]
         return not (row == 0 and before.startswith("/") and not {" ", "/"} & set(before[1:]))
 
@@ -123,29 +123,26 @@ def _command_suggestion(command: Command) -> Suggestion:
     return Suggestion(value=command.name, label=command.name, description=description)
 
 
-# The path that is being typed before the cursor.
-
-
 _MENTION = re.compile(r"(?<![A-Za-z0-9._+-])@(?P<quote>\")?(?P<path>(?(quote)[^\"]*|[^\s\"]*))\Z")
-"""An ``@`` that is no part of an address, and what follows; blanks only inside quotes."""
+"""An ``@`` that is not part of an e-mail address, and its path. Spaces need quotes."""
 
 _QUOTED = re.compile(r"(?:^|(?<=[\s=(]))\"(?P<path>[^\"]*)\Z")
 _BARE = re.compile(r"[^\s\"'=()<>|;&]*\Z")
 
 
 class Token(Record):
-    """A path as it is typed."""
+    """A path as typed before the cursor."""
 
     raw: str
-    """All that stands for it, to be replaced."""
+    """The typed text, which a suggestion replaces."""
     path: str
     mention: bool = False
-    """Whether it follows an ``@``."""
+    """Whether it starts with ``@``."""
     quoted: bool = False
 
 
 def mention_before(text: str) -> Token | None:
-    """The ``@path`` that ends at the cursor, if there is one."""
+    """Returns the ``@path`` that ends at the cursor, or None."""
     found = _MENTION.search(text)
     if found is None:
         return None
@@ -153,7 +150,7 @@ def mention_before(text: str) -> Token | None:
 
 
 def path_before(text: str) -> Token:
-    """The word or quoted path that ends at the cursor, perhaps empty."""
+    """Returns the word or quoted path that ends at the cursor; it may be empty."""
     if quoted := _QUOTED.search(text):
         return Token(raw=quoted[0], path=quoted["path"], quoted=True)
     bare = _BARE.search(text)
@@ -162,9 +159,9 @@ def path_before(text: str) -> Token:
 
 
 def written(path: str, token: Token) -> str:
-    """How a path is written in place of a token: with its ``@``, and in quotes if need be.
+    """Formats a path to replace a token: with its ``@``, and quoted if necessary.
 
-    The path of a directory, which may be typed on, keeps its quotes open.
+    The quotes of a directory stay open, so that the user can continue typing.
     """
     at = "@" if token.mention else ""
     if not token.quoted and not re.search(r"[\s\"'=()<>|;&]", path):
@@ -172,26 +169,26 @@ def written(path: str, token: Token) -> str:
     return f'{at}"{path}' if path.endswith("/") else f'{at}"{path}"'
 
 
-# Paths on disk, one directory at a time.
-
-
 ListDirectory = Callable[[Path], Sequence[str]]
-"""The names in a directory, those of directories with a slash behind; blocking, may raise."""
+"""Lists the names in a directory; directories end in a slash. Blocks, and may raise."""
 
 _MAX_PATHS = 200
-_MOST_NAMES = 100_000
-"""Names of a directory that are looked at."""
+_MAX_NAMES = 100_000
+"""Names of one directory that are read."""
 
 
 def list_directory(folder: Path) -> list[str]:
-    """The names in a directory; a symbolic link to a directory counts as one."""
+    """Returns the names in a directory. A symbolic link to a directory counts as a directory."""
     with os.scandir(folder) as found:
-        entries = islice(found, _MOST_NAMES)
+        entries = islice(found, _MAX_NAMES)
         return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
 
 
 class PathProvider:
-    """Completes paths when asked. Relative ones are below ``cwd``; ``~`` is ``home``."""
+    """Completes paths on disk on request, one directory at a time.
+
+    Relative paths are resolved against ``cwd``, and ``~`` against ``home``.
+    """
 
     trigger_characters = ""
 
@@ -205,21 +202,21 @@ class PathProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """What is in the directory that is typed, if it was asked for."""
+        """Returns the matching names in the typed directory if completion was forced."""
         if not force:
             return None
         token = path_before(lines[row][:col])
         return await self.complete(token)
 
     async def complete(self, token: Token) -> Suggestions | None:
-        """What is in the directory of a path that is typed; only that directory is read."""
+        """Returns the matching names in the directory of a typed path, reading only that one."""
         folder, _, name = token.path.rpartition("/")
         shown = f"{folder}/" if "/" in token.path else ""
         if token.path == "~":
             shown, name = "~/", ""
         try:
-            found = await asyncio.to_thread(self._fitting, name, self._folder(shown))
-        except OSError:  # not there, or not ours to read: there is nothing to suggest
+            found = await asyncio.to_thread(self._matches, name, self._folder(shown))
+        except OSError:  # the directory is missing or not readable: no suggestions
             return None
         items = [
             Suggestion(value=written(shown + path, token), label=path)
@@ -230,16 +227,16 @@ class PathProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """The path in place of what was typed of it."""
-        return take_path(lines, row, col, item, prefix)
+        """Replaces the typed path."""
+        return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Anywhere."""
+        """Always true."""
         return True
 
-    def _fitting(self, typed: str, folder: Path) -> list[str]:
-        """What fits in a directory; in a thread, as a directory can have very many names."""
-        return _fitting(typed, self._listing(folder))
+    def _matches(self, typed: str, folder: Path) -> list[str]:
+        """Returns the matching names. Runs in a thread, because a directory can be very large."""
+        return _matches(typed, self._listing(folder))
 
     def _folder(self, shown: str) -> Path:
         if shown.startswith("~/"):
@@ -247,8 +244,10 @@ class PathProvider:
         return self._cwd() / shown
 
 
-def take_path(lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str) -> Completed:
-    """A path in place of what was typed of it; a quote that stands behind is not doubled."""
+def apply_path(
+    lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+) -> Completed:
+    """Replaces the typed path. A closing quote behind the cursor is not duplicated."""
     line = lines[row]
     if '"' in item.value and line[col : col + 1] == '"':
         lines = [*lines[:row], line[:col] + line[col + 1 :], *lines[row + 1 :]]
@@ -258,30 +257,30 @@ def take_path(lines: Sequence[str], row: int, col: int, item: Suggestion, prefix
     return replace_prefix(lines, row, col, prefix, text)
 
 
-def _fitting(typed: str, names: Sequence[str]) -> list[str]:
-    """Names that begin with what is typed, else those that fit it; hidden ones only by a dot."""
+def _matches(typed: str, names: Sequence[str]) -> list[str]:
+    """Returns names with the typed prefix, otherwise fuzzy matches. Hidden names need a dot."""
     seen = [name for name in names if typed.startswith(".") or not name.startswith(".")]
     seen.sort(key=lambda name: (not name.endswith("/"), name.lower()))
     beginning = [name for name in seen if name.lower().startswith(typed.lower())]
     return beginning or rank(typed, seen)
 
 
-# ``@`` and a few letters: files of the project, wherever they are.
-
-
 ListFiles = Callable[[str], Awaitable[Sequence[str]]]
-"""Files and directories below the working directory that may fit a query.
+"""Lists files and directories below the working directory that may match a query.
 
-Paths are relative, with slashes; a directory ends in one.
+Paths are relative and use slashes; a directory ends in a slash.
 """
 
 _MAX_FILES = 50
 _AT_ONCE = 1000
-"""Files that are looked at before keys are: in a large project there are a hundred times more."""
+"""Files that are matched before the event loop runs again. A large project has 100 times more."""
 
 
 class FileProvider:
-    """Completes ``@path``. Outside the project only the directory that is typed is looked into."""
+    """Completes ``@`` followed by a few letters to any file of the project.
+
+    For a path outside the project, only the typed directory is listed.
+    """
 
     trigger_characters = "@"
 
@@ -292,7 +291,7 @@ class FileProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """The files that fit the letters behind the ``@`` best."""
+        """Returns the files that match the text after ``@`` best."""
         token = mention_before(lines[row][:col])
         if token is None:
             return None
@@ -307,16 +306,16 @@ class FileProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """The path in place of what was typed of it, with a blank behind a file."""
-        return take_path(lines, row, col, item, prefix)
+        """Replaces the typed path. A space follows a file."""
+        return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Anywhere: behind an ``@`` Tab asks again, elsewhere other providers answer."""
+        """Always true: Tab repeats an ``@`` request; other providers handle the rest."""
         return True
 
 
 async def _best(query: str, files: Sequence[str]) -> list[str]:
-    """The files that fit best, equals in their order; typing goes on meanwhile."""
+    """Returns the best matches in a stable order. Yields to the event loop between batches."""
     found: list[str] = []
     for start in range(0, len(files), _AT_ONCE):
         found += rank(query, files[start : start + _AT_ONCE])[:_MAX_FILES]

@@ -1,6 +1,6 @@
-"""The whole screen for ourselves: the alternate screen, with our own scrolling, mouse and search.
+"""Fullscreen mode: the alternate screen with its own scrolling, mouse and search.
 
-``display`` paints, ``scroll_view`` shows a part of something long, ``selection`` and ``search``
-mark text in it, ``mouse`` brings events to components, ``keys`` acts on the keys of this mode.
-Nothing here is imported unless a program asks for it.
+``display`` paints and routes the mouse, ``scroll_view`` shows a part of a long component,
+``text_search`` finds and selects text, ``keys`` handles the keys of this mode. The package is
+imported only on request.
 """

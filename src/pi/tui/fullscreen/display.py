@@ -1,4 +1,7 @@
-"""Paints the whole alternate screen, and gives the main screen back untouched."""
+"""Paints the alternate screen and routes mouse events to the components.
+
+The main screen is restored unchanged at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from pi.tui.component import Area, Component
 from pi.tui.display import Leave
 from pi.tui.images import protocols
 from pi.tui.input.reports import MouseReport
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType, TakesMouse
+from pi.tui.mouse import MouseEvent, MouseResult, MouseTarget, MouseType
 from pi.tui.overlays import OverlayHandle
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
@@ -31,13 +34,10 @@ from pi.tui.terminal import Size
 log = logging.getLogger(__name__)
 
 
-# Brings what the mouse does to the components under it, in their own coordinates.
-
-
 def targets_at(top: Area, x: int, y: int) -> list[Area]:
-    """Everything under a cell of the screen, the innermost first, with its area of the screen.
+    """Returns all components under a cell, innermost first, with their areas on the screen.
 
-    As far as components say where their children are.
+    Only components that report the areas of their children are searched.
     """
     if not top.covers(x, y):
         return []
@@ -50,10 +50,10 @@ def targets_at(top: Area, x: int, y: int) -> list[Area]:
 
 
 class MouseRouter:
-    """Brings reports to components and remembers who has captured the mouse.
+    """Delivers mouse reports to components and tracks which one captured the mouse.
 
-    A press and a release on the same cell are a click; clicks that follow each other on the same
-    cell are counted, as long as the mouse is not moved in between.
+    A press and a release on the same cell are a click. Consecutive clicks on the same cell are
+    counted as long as the mouse does not move.
     """
 
     def __init__(self) -> None:
@@ -64,8 +64,8 @@ class MouseRouter:
 
     def route(
         self, report: MouseReport, targets: list[Area]
-    ) -> tuple[MouseAnswer, Component | None]:
-        """Deliver a report; the answer of whoever handled it, and who that was."""
+    ) -> tuple[MouseResult, Component | None]:
+        """Delivers a report. Returns the result and the component that handled it."""
         kinds: list[MouseType] = [report.action]
         if report.action == "press":
             self._pressed = (report.x, report.y)
@@ -75,11 +75,11 @@ class MouseRouter:
             self._clicked = self._pressed
         elif report.action in ("drag", "wheel", "move"):
             self._pressed = self._clicked = None
-        answer, owner = MouseAnswer(), None
+        answer, owner = MouseResult(), None
         for kind in kinds:
             given, handler = self._deliver(kind, report, targets)
             if handler is not None:
-                answer = MouseAnswer(
+                answer = MouseResult(
                     handled=True,
                     focus=answer.focus or given.focus,
                     render=answer.render or given.render,
@@ -91,22 +91,22 @@ class MouseRouter:
 
     def _deliver(
         self, kind: MouseType, report: MouseReport, targets: list[Area]
-    ) -> tuple[MouseAnswer, Component | None]:
+    ) -> tuple[MouseResult, Component | None]:
         for target in [self._captured] if self._captured else targets:
             component: object = target.component
-            if not isinstance(component, TakesMouse):
+            if not isinstance(component, MouseTarget):
                 continue
             clicks = self._clicks if kind == "click" else 0
-            answer = component.handle_mouse(_seen_from(target, kind, report, clicks))
+            answer = component.handle_mouse(_event_for(target, kind, report, clicks))
             if answer is not None and answer.handled:
                 if answer.capture:
                     self._captured = target
                 return answer, target.component
-        return MouseAnswer(), None
+        return MouseResult(), None
 
 
-def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
-    """The report as the component in an area sees it."""
+def _event_for(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
+    """Converts a report to the coordinates of an area."""
     return MouseEvent(
         type=kind,
         button=report.button,
@@ -126,15 +126,15 @@ def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) ->
 
 _ALTERNATE_ON, _ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
 _MOUSE = (1000, 1002, 1003, 1004, 1006)
-"""Buttons, dragging, motion, focus of the window, and reports in the form without limits."""
+"""Buttons, dragging, motion, window focus, and SGR reports, which have no coordinate limit."""
 _CLEAR = "\x1b[2J\x1b[H"
 
 
 class FullscreenDisplay:
-    """The components on a screen of their own, as high as the terminal.
+    """Components on the alternate screen, as high as the terminal.
 
-    ``exit_rows`` says what is printed on the main screen afterwards, for its width: the transcript,
-    a hint, or nothing.
+    ``exit_rows`` returns the rows to print on the main screen at the end: the transcript, a hint,
+    or nothing.
     """
 
     def __init__(self, size: Size, *, strict: bool = False) -> None:
@@ -146,21 +146,21 @@ class FullscreenDisplay:
         self._size = size
         self._drawn: list[str] = []
         self._painted: list[str | None] = []
-        self._pictures: set[int] = set()
-        """Those that stay where they are until they are taken off."""
+        self._images: set[int] = set()
+        """Images that stay on the screen until they are removed."""
         self._caret: Caret | None = None
         self._router = MouseRouter()
         self._is_open = False
 
     def opening(self) -> str:
-        """Enter the alternate screen and ask for the mouse."""
+        """Enters the alternate screen and enables mouse reports."""
         self._is_open = True
-        self._forget()
+        self._reset_painted()
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Leave the alternate screen, if it was entered, and at the end print what is to stay."""
+        """Leaves the alternate screen if it was entered. At exit, prints the final rows."""
         if not self._is_open:
             return ""
         self._is_open = False
@@ -172,20 +172,20 @@ class FullscreenDisplay:
         return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{kept}"
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Draw what fits on the screen."""
+        """Draws the rows that fit the screen."""
         self._drawn = self.root.render_in(self._size.columns, self._size.rows)
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """The bytes of the rows that changed, or of all."""
+        """Returns the bytes of the rows that changed, or of all rows."""
         width, height = self._size.columns, self._size.rows
         if repaint is not Repaint.CHANGES:
-            self._forget()
+            self._reset_painted()
         rows = self._drawn
         if layers:
             rows = composite(rows, layers, width=width)[:height]
         caret = find_caret(rows)
         rows = window_rows(rows)
-        output = self._changes(rows) + self._vanished(rows)
+        output = self._changes(rows) + self._removed_images(rows)
         self._painted = list(rows)
         output += self._cursor(caret, moved=bool(output))
         if not output:
@@ -193,44 +193,44 @@ class FullscreenDisplay:
         log.debug("fullscreen (repaint %s): %d rows at %d columns", repaint.value, height, width)
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
-        """Take another size; the screen is ours, so all of it is painted."""
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
+        """Changes the size. The whole screen is painted."""
         self._size = size
         return Repaint.WINDOW
 
-    def took_frame_at(self, size: Size) -> None:
-        """Nothing: after a resize all is painted anyway, and there is no history."""
+    def acknowledge_frame(self, size: Size) -> None:
+        """Does nothing: a resize repaints the whole screen, and there is no history."""
 
     def resume(self, size: Size) -> Repaint:
         """Like a resize."""
         return self.resize(size)
 
     def reset(self) -> Repaint:
-        """Paint all of it."""
+        """Paints the whole screen."""
         return Repaint.WINDOW
 
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Bring a report to what is under the mouse, the overlays first."""
+        """Delivers a report to the component under the mouse, overlays first."""
         targets: list[Area] = []
         for handle in reversed(overlays):
             if bounds := handle.bounds:
                 cells = (bounds.row, bounds.column, bounds.width, bounds.height)
                 targets += targets_at(Area(handle.component, *cells), report.x, report.y)
-        if not targets:  # what an overlay covers does not get the event
+        if not targets:  # components covered by an overlay do not receive the event
             whole = Area(self.root, 0, 0, self._size.columns, self._size.rows)
-            targets = targets_at(whole, report.x, report.y) + self._wheeled(report)
+            targets = targets_at(whole, report.x, report.y) + self._scroll_target(report)
         answer, component = self._router.route(report, targets)
         return component if answer.focus else None
 
-    def _wheeled(self, report: MouseReport) -> list[Area]:
-        """The view that the wheel scrolls where nothing else is scrolled."""
+    def _scroll_target(self, report: MouseReport) -> list[Area]:
+        """Returns the view that the wheel scrolls if no component under the mouse scrolls."""
         if report.action != "wheel":
             return []
         return [area for area in self.root.areas if getattr(area.component, "is_primary", False)]
 
-    def _forget(self) -> None:
+    def _reset_painted(self) -> None:
         self._painted = []
         self._caret = None
 
@@ -245,10 +245,10 @@ class FullscreenDisplay:
             output.append(f"\x1b[{number + 1};{column + 1}H{text}")
         return "".join(output)
 
-    def _vanished(self, rows: Sequence[str]) -> str:
-        """What takes pictures off that are on no row any more: text does not cover them."""
-        before, self._pictures = self._pictures, protocols.placed(rows)
-        return "".join(map(protocols.take_off, sorted(before - self._pictures)))
+    def _removed_images(self, rows: Sequence[str]) -> str:
+        """Returns what removes images that are no longer on any row. Text does not cover them."""
+        before, self._images = self._images, protocols.placed(rows)
+        return "".join(map(protocols.take_off, sorted(before - self._images)))
 
     def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
         if caret == self._caret and not moved:

@@ -1,4 +1,4 @@
-"""What the keys of the fullscreen mode do: scroll, jump, search."""
+"""Keys of fullscreen mode: scrolling, jumping, searching."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.input import Input
 
-_LEAST_INPUT = 16
-"""Columns for what is searched for, before it is told what was found."""
+_MIN_INPUT = 16
+"""Columns reserved for the search text before the number of matches is shown."""
 
 
 class ScrollKeys:
-    """An input listener that scrolls a view with the keys of ``tui.altScreen``.
+    """An input listener that scrolls a view with the ``tui.altScreen`` keys.
 
-    ``open_search`` is called for the key that begins a search.
+    ``open_search`` is called for the search key.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ScrollKeys:
         }
 
     def __call__(self, data: str) -> InputDecision | None:
-        """Act on a key of this mode; others pass."""
+        """Handles a key of this mode; other keys pass through."""
         for action in self._keymap.actions(data):
             area, _, name = action.rpartition(".")
             if area == "tui.altScreen" and name in self._actions:
@@ -52,7 +52,7 @@ class ScrollKeys:
 
 
 class SearchBar:
-    """One row in which a text to search for is typed; the view shows the places meanwhile."""
+    """A one-row search field. The view highlights the matches."""
 
     def __init__(self, view: ScrollView, keymap: Keymap, *, close: Callable[[], None]) -> None:
         self._view = view
@@ -73,20 +73,20 @@ class SearchBar:
         self._input.focused = focused
 
     def render(self, width: int) -> list[str]:
-        """The text, and which of how many places is shown."""
+        """Returns the search text and the number of the current match."""
         number, count = self._found
         places = f"  {number}/{count}" if self._input.get_value() else ""
-        if width - len(places) < _LEAST_INPUT:
+        if width - len(places) < _MIN_INPUT:
             places = ""
         (typed,) = self._input.render(width - len(places))
         return [typed + places]
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._input.invalidate()
 
     def handle_input(self, data: str) -> None:
-        """Type, go to the next or previous place, or close."""
+        """Edits the text, goes to the next or previous match, or closes the bar."""
         if self._keymap.matches(data, "tui.altScreen.searchClose"):
             self._end()
         elif self._keymap.matches(data, "tui.altScreen.searchPrevious"):

@@ -1,4 +1,4 @@
-"""A window onto something longer than the screen."""
+"""A scrolling view of a component that is higher than the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pi.tui.component import Area, Component
 from pi.tui.fullscreen.text_search import (
     Match,
-    Selection,
+    TextSelection,
     find_all,
     followed,
     marked,
@@ -18,7 +18,7 @@ from pi.tui.fullscreen.text_search import (
     word_at,
 )
 from pi.tui.images import protocols
-from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.mouse import MouseEvent, MouseResult
 from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.width import pad_to_width, slice_columns
 
@@ -32,27 +32,27 @@ _THUMB, _TRACK = "█", "│"
 
 @dataclass(frozen=True)
 class ScrollTheme:
-    """How the bar is painted, and what stands out in the text."""
+    """Paints of the scroll bar, the selection and search matches."""
 
     track: Paint = unpainted
     thumb: Paint = unpainted
     selection: Paint = inverse
-    """What was marked with the mouse."""
+    """Text selected with the mouse."""
     match: Paint = inverse
-    """What was looked for, where it is not the place that was gone to."""
+    """Search matches other than the current one."""
 
 
 _PLAIN = ScrollTheme()
 
 
 class ScrollView:
-    """Shows a part of its child, as high as it is given.
+    """Shows a part of its child, at a given height.
 
-    ``follow="end"`` stays at the end while the child grows, unless the reader has scrolled up.
-    ``primary`` is the one that the keys of the fullscreen mode scroll, and the wheel where nothing
-    else does. At its edge the wheel goes to what is around, unless ``overscroll`` is ``contain``.
-    ``on_select`` gets text that was marked with the mouse. A reader who has scrolled up keeps the
-    same text before their eyes when it is folded or wrapped in another way.
+    ``follow="end"`` keeps the end visible while the child grows, unless the user has scrolled up.
+    The ``primary`` view is scrolled by the keys of fullscreen mode, and by the wheel where no other
+    view scrolls. At its edge the wheel scrolls the enclosing view, unless ``overscroll`` is
+    ``contain``. ``on_select`` receives text selected with the mouse. If the user has scrolled up,
+    the same text stays visible when the content is folded or wrapped differently.
     """
 
     def __init__(
@@ -79,43 +79,43 @@ class ScrollView:
         self._offset = 0
         self._at_end = follow == "end"
         self._pressed = (0, 0)
-        self._selection: Selection | None = None
+        self._selection: TextSelection | None = None
         self._search = ""
         self._match: Match | None = None
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """What is shown a part of."""
+        """The child."""
         return (self.child,)
 
     @property
     def height(self) -> int:
-        """The rows it has."""
+        """The height in rows."""
         return self._height
 
     @property
     def anchors(self) -> list[int]:
-        """Rows of the child that are worth jumping to, if it knows any."""
+        """Rows of the child to jump to, if it reports any."""
         return list(getattr(self.child, "anchors", ()))
 
     @property
     def selected(self) -> str:
-        """The text that is marked, or nothing."""
+        """The selected text, or an empty string."""
         return selected_text(self._rows, self._selection) if self._selection is not None else ""
 
     def unmark(self) -> None:
-        """Mark nothing any more."""
+        """Clears the selection."""
         self._selection = None
 
     def render(self, width: int) -> list[str]:
-        """All rows of the child: without a height there is nothing to scroll."""
+        """Returns all rows of the child: without a height there is nothing to scroll."""
         return self.child.render(width)
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """The visible part, exactly ``height`` rows."""
+        """Returns the visible part, exactly ``height`` rows."""
         rows = self._drawn(width, height)
         room = width - self._shows_bar
-        if self._width != room:  # the text is broken elsewhere
+        if self._width != room:  # line breaks have moved
             self._width = room
             self._selection = self._match = None
         if not self._at_end and (
@@ -133,10 +133,10 @@ class ScrollView:
         return self._with_bar(visible, width) if self._shows_bar else visible
 
     def _drawn(self, width: int, height: int) -> list[str]:
-        """The rows of the child, beside the bar if there is one.
+        """Returns the rows of the child, beside the scroll bar if there is one.
 
-        They are drawn as the time before, and once more only if the bar comes or goes: a child
-        remembers how it looks at one width.
+        Draws at the previous width first, and again only if the bar appears or disappears, because
+        a child caches its rows for one width.
         """
         rows = self.child.render(max(width - self._shows_bar, 1))
         if self._scrollbar == "auto" and self._shows_bar != (len(rows) > height and width > 1):
@@ -145,39 +145,39 @@ class ScrollView:
         return rows
 
     def areas_at(self, row: int) -> list[Area]:
-        """The child, most of which may be above or below what is shown."""
+        """Returns the area of the child, most of which may be outside the view."""
         return [Area(self.child, -self._offset, 0, self._width, len(self._rows))]
 
     def invalidate(self) -> None:
-        """Make the child forget what it remembers."""
+        """Invalidates the child."""
         self.child.invalidate()
 
     def scroll_by(self, rows: int) -> bool:
-        """Scroll down, or up if negative; whether anything moved."""
+        """Scrolls down, or up if negative. Returns whether anything moved."""
         return self.scroll_to(self._offset + rows)
 
     def scroll_to(self, row: int) -> bool:
-        """Let ``row`` be the first visible one, as far as possible; whether anything moved."""
+        """Makes ``row`` the first visible row if possible. Returns whether anything moved."""
         before = self._offset
         self._offset = max(0, min(row, self._last_offset))
         self._at_end = self._follow == "end" and self._offset == self._last_offset
         return self._offset != before
 
     def scroll_to_end(self) -> bool:
-        """Let the last rows be visible; whether anything moved."""
+        """Scrolls to the end. Returns whether anything moved."""
         return self.scroll_to(self._last_offset)
 
     def jump(self, direction: Literal[-1, 1]) -> bool:
-        """Scroll to the nearest anchor above or below the first visible row."""
+        """Scrolls to the nearest anchor above or below the first visible row."""
         if direction < 0:
             return any(self.scroll_to(row) for row in self.anchors[::-1] if row < self._offset)
         return any(self.scroll_to(row) for row in self.anchors if row > self._offset)
 
     def find(self, text: str, *, direction: Literal[-1, 1] = -1) -> tuple[int, int]:
-        """Go to the next place of ``text``; its number and how many there are, or zeros.
+        """Goes to the next match of ``text``. Returns its number and the total, or zeros.
 
-        Marks it until it is called with an empty text. The first search goes up from the end of
-        what is visible, since the newest is at the bottom.
+        Matches are highlighted until the text is empty. The first search goes up from the end of
+        the visible part, because the newest text is at the bottom.
         """
         matches = find_all(self._rows, text)
         if not matches:
@@ -191,38 +191,38 @@ class ScrollView:
         else:
             index = (bisect_left(places, (self._match.row, self._match.start)) - 1) % len(places)
         self._search, self._match = text, matches[index]
-        # The first row does not count as visible: whoever searches types over it.
+        # The first row does not count as visible, because the search bar covers it.
         if not self._offset < self._match.row < self._offset + self._height:
             self.scroll_to(self._match.row - self._height // 2)
         return index + 1, len(matches)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Scroll with the wheel; mark by dragging, or by two clicks or three; unmark by one."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Scrolls with the wheel; selects by dragging, double or triple click; a click clears."""
         match event.type:
             case "wheel":
                 moved = self.scroll_by(event.wheel_delta * WHEEL_ROWS)
-                return MouseAnswer(handled=moved or self._overscroll == "contain", render=moved)
+                return MouseResult(handled=moved or self._overscroll == "contain", render=moved)
             case "press" if event.button == "left":
                 self._selection, self._pressed = None, self._cell(event)
-                return MouseAnswer(handled=True, capture=True, render=True)
+                return MouseResult(handled=True, capture=True, render=True)
             case "drag" if event.button == "left":
                 self._drag(event)
-                return MouseAnswer(handled=True, render=True)
+                return MouseResult(handled=True, render=True)
             case "release" if self._selection is not None:
                 return self._marked()
             case "click" if event.button == "left" and event.click_count > 1:
                 row, column = self._cell(event)
                 is_word = event.click_count == 2
-                whole = Selection(anchor=(row, 0), head=(row, self._width))
+                whole = TextSelection(anchor=(row, 0), head=(row, self._width))
                 self._selection = word_at(self._rows, row, column) if is_word else whole
                 return self._marked()
             case _:
                 return None
 
-    def _marked(self) -> MouseAnswer:
+    def _marked(self) -> MouseResult:
         if self._on_select is not None and (text := self.selected):
             self._on_select(text)
-        return MouseAnswer(handled=True, render=True)
+        return MouseResult(handled=True, render=True)
 
     @property
     def _last_offset(self) -> int:
@@ -232,13 +232,13 @@ class ScrollView:
         return range(self._offset, min(self._offset + self._height, len(self._rows)))
 
     def _drag(self, event: MouseEvent) -> None:
-        """Move the end of the selection; beyond the edge the text scrolls along."""
+        """Moves the end of the selection. Beyond the edge, the view scrolls."""
         if event.y < 0 or event.y >= self._height:
             self.scroll_by(-1 if event.y < 0 else 1)
-        self._selection = Selection(anchor=self._pressed, head=self._cell(event))
+        self._selection = TextSelection(anchor=self._pressed, head=self._cell(event))
 
     def _cell(self, event: MouseEvent) -> tuple[int, int]:
-        """The row and column of the child under the mouse, or the nearest that is visible."""
+        """Returns the row and column of the child under the mouse, or the nearest visible cell."""
         return self._offset + max(0, min(event.y, self._height - 1)), max(0, event.x)
 
     def _decorated(self, number: int) -> str:
@@ -254,7 +254,7 @@ class ScrollView:
         return row
 
     def _with_bar(self, rows: list[str], width: int) -> list[str]:
-        """The rows with a bar at the right edge that shows where they are in the whole."""
+        """Adds a scroll bar at the right edge."""
         total = max(len(self._rows), 1)
         size = max(1, self._height * min(self._height, total) // total)
         free = self._height - size

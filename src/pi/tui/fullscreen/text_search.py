@@ -1,4 +1,4 @@
-"""Finds text in rows. Pure."""
+"""Finds, selects and relocates text in rows. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.tui.text.width import slice_columns, visible_width
 
 
 class Match(Record):
-    """Where a text was found, in columns."""
+    """The position of a match, in columns."""
 
     row: int
     start: int
@@ -20,7 +20,7 @@ class Match(Record):
 
 
 def find_all(rows: Sequence[str], text: str) -> list[Match]:
-    """Every place where ``text`` stands in a row; capitals matter only if ``text`` has some."""
+    """Returns every match of ``text``. Case matters only if ``text`` contains capitals."""
     if not text:
         return []
     fold = text == text.lower()
@@ -37,14 +37,14 @@ def find_all(rows: Sequence[str], text: str) -> list[Match]:
     return found
 
 
-# A stretch of text that was marked with the mouse. Pure.
-
-
 _WORD = re.compile(r"[\w./~:@%&=?#+-]+")
 
 
-class Selection(Record):
-    """From the cell where the mouse went down to the cell where it is now, in rows of content."""
+class TextSelection(Record):
+    """A selection from the cell where the button was pressed to the current cell.
+
+    Rows are those of the content.
+    """
 
     anchor: tuple[int, int]
     """Row and column."""
@@ -52,11 +52,11 @@ class Selection(Record):
 
     @property
     def ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """First and last cell, in reading order."""
+        """The first and last cell, in reading order."""
         return min(self.anchor, self.head), max(self.anchor, self.head)
 
     def columns(self, row: int, width: int) -> tuple[int, int] | None:
-        """The columns of a row that are selected, as start and end; None if none are."""
+        """Returns the selected columns of a row as start and end; None if there are none."""
         (first_row, first), (last_row, last) = self.ends
         if not first_row <= row <= last_row:
             return None
@@ -65,19 +65,19 @@ class Selection(Record):
         return (start, min(end, width)) if start < min(end, width) else None
 
 
-def word_at(rows: Sequence[str], row: int, column: int) -> Selection | None:
-    """The word, path or address at a cell, without the punctuation behind it."""
+def word_at(rows: Sequence[str], row: int, column: int) -> TextSelection | None:
+    """Returns the word, path or URL at a cell, without trailing punctuation."""
     plain = strip_sequences(rows[row]) if 0 <= row < len(rows) else ""
     for word in _WORD.finditer(plain):
         start = visible_width(plain[: word.start()])
         end = start + visible_width(word[0].rstrip(".:?")) - 1
         if start <= column <= end:
-            return Selection(anchor=(row, start), head=(row, end))
+            return TextSelection(anchor=(row, start), head=(row, end))
     return None
 
 
-def selected_text(rows: Sequence[str], selection: Selection) -> str:
-    """What a selection holds, without styles and without spaces at the ends of rows."""
+def selected_text(rows: Sequence[str], selection: TextSelection) -> str:
+    """Returns the selected text, without styles and trailing spaces."""
     (first, _), (last, _) = selection.ends
     lines: list[str] = []
     for number in range(max(first, 0), min(last + 1, len(rows))):
@@ -90,21 +90,19 @@ def selected_text(rows: Sequence[str], selection: Selection) -> str:
 
 
 def marked(row: str, start: int, end: int, paint: Paint = inverse) -> str:
-    """A row with the columns from ``start`` to ``end`` painted, usually in reverse."""
+    """Returns a row with the columns from ``start`` to ``end`` painted."""
     width = visible_width(row)
     middle = strip_sequences(slice_columns(row, start, end - start))
     rest = slice_columns(row, end, max(0, width - end))
     return f"{slice_columns(row, 0, start)}{paint(middle)}{rest}"
 
 
-# Where text is that a reader has before their eyes, once everything is laid out anew. Pure.
-
-
 def followed(old: Sequence[str], shown: range, new: Sequence[str]) -> int:
-    """The row of ``new`` to begin with, so that what was ``shown`` of ``old`` stays where it was.
+    """Finds the row at the top of the view again after a new layout.
 
-    The first row that says something and is found again decides: rows are told apart by their
-    text, and by how many before them say the same. Who is at the top stays there.
+    Returns the row of ``new`` at which to start, so that what was ``shown`` of ``old`` keeps its
+    position. The first non-blank row that is found again decides. Rows are identified by their text
+    and by the number of equal rows above them. A view at the very top stays there.
     """
     if not shown.start or old[: shown.start + 1] == new[: shown.start + 1]:
         return shown.start

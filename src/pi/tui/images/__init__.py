@@ -1,4 +1,5 @@
-"""Pictures in a terminal: their sizes, the three protocols, and how many stay on the screen.
+"""Images in a terminal: sizes, three protocols, and a limit for visible images.
 
-Everything writes strings; only ``graphics`` talks to a terminal, through a function it is given.
+The functions return strings. Only ``graphics`` writes to a terminal, through a function that is
+passed in.
 """

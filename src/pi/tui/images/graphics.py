@@ -1,4 +1,7 @@
-"""The pictures of one terminal: sends each once, and gives the rows that show it."""
+"""The images of one terminal, the limit for visible images, and the image widget.
+
+Each image is transmitted once.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,25 @@ from pi.base.pictures import ONE_AT_A_TIME, open_picture
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.tui.images import protocols
-from pi.tui.images.protocols import Cells, Size, fit, media_type, picture_size
+from pi.tui.images.protocols import CellExtent, PixelSize, fit, media_type, picture_size
 from pi.tui.input.reports import DEFAULT_CELL
 from pi.tui.style import Paint, unpainted
 from pi.tui.terminal import ImageProtocol
 from pi.tui.text.width import truncate_to_width
 
-# How many pictures stay on the screen at a time.
-
 
 class ImageBudget:
-    """Keeps the most recent pictures and says which must go."""
+    """Limits the number of visible images; the most recent ones stay."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        """How many; a lower one counts from the next picture on."""
+        """The limit. A lower value takes effect with the next image."""
         self._live: dict[int, None] = {}
-        """Numbers of the pictures that are shown, oldest first."""
+        """The ids of visible images, oldest first."""
         self._demoted: set[int] = set()
 
     def admit(self, number: int) -> list[int]:
-        """Make room for a picture that is shown for the first time; those that go for it."""
+        """Adds an image. Returns the ids of the images that must be removed."""
         if self.limit < 1:
             self._demoted.add(number)
             return []
@@ -42,39 +43,39 @@ class ImageBudget:
         return excess
 
     def is_known(self, number: int) -> bool:
-        """Whether a picture was admitted before, whatever became of it."""
+        """Returns whether an image was ever admitted."""
         return number in self._live or number in self._demoted
 
     def is_live(self, number: int) -> bool:
-        """Whether a picture may be shown; one that had to go does not come back."""
+        """Returns whether an image may be shown. A removed image does not return."""
         return number in self._live
 
 
 DEFAULT_LIMIT = 20
 
 
-class Picture(Record):
-    """A picture as it came, with what was read from it."""
+class ImageData(Record):
+    """The data of an image, with its size and type."""
 
     data: bytes
-    size: Size | None
-    """In pixels; nothing if that cannot be read, and then it cannot be shown."""
+    size: PixelSize | None
+    """In pixels; None if it cannot be read, in which case the image cannot be shown."""
     mime: str
     name: str = ""
 
 
-def picture(data: bytes | str, mime: str = "", name: str = "") -> Picture:
-    """A picture from bytes or base64; what the bytes say wins over ``mime``."""
+def picture(data: bytes | str, mime: str = "", name: str = "") -> ImageData:
+    """Creates an image from bytes or base64. The type found in the bytes overrides ``mime``."""
     if isinstance(data, str):
         data = _decoded(data)
-    return Picture(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
+    return ImageData(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
 
 
-def as_png(shown: Picture) -> Picture:
-    """The picture as a PNG, which is all that Kitty takes.
+def as_png(shown: ImageData) -> ImageData:
+    """Converts an image to PNG, the only format that Kitty accepts.
 
-    Takes a while for anything else: call it in a thread before the picture is shown. Raises
-    ``OSError`` if the picture cannot be read.
+    The conversion of other formats is slow: call this in a thread before the image is shown. Raises
+    ``OSError`` if the image cannot be read.
     """
     if shown.mime == "image/png":
         return shown
@@ -85,10 +86,11 @@ def as_png(shown: Picture) -> Picture:
 
 
 class Graphics:
-    """What draws pictures on one terminal.
+    """Draws images on one terminal.
 
-    ``write`` sends to the terminal at once. Ids begin at ``first_id``, best a random one: other
-    programs number their pictures too. ``cell_size`` tells how many pixels a cell has by now.
+    ``write`` sends to the terminal immediately. Ids start at ``first_id``, preferably a random
+    number, because other programs number their images too. ``cell_size`` returns the current size
+    of a cell in pixels.
     """
 
     def __init__(
@@ -110,44 +112,44 @@ class Graphics:
         self._has_placeholders = has_placeholders
         self._budget = ImageBudget(limit)
         self._next_id = first_id
-        self._placed: dict[int, Cells] = {}
+        self._placed: dict[int, CellExtent] = {}
 
     @property
-    def cell(self) -> Size:
-        """The pixels of a cell, as far as the terminal has told."""
-        return Size(*self._cell_size())
+    def cell(self) -> PixelSize:
+        """The size of a cell in pixels, as reported by the terminal or assumed."""
+        return PixelSize(*self._cell_size())
 
     def show_at_most(self, limit: int) -> None:
-        """Keep this many pictures on the screen, from the next one on."""
+        """Sets the limit for visible images, starting with the next one."""
         self._budget.limit = limit
 
     def new_id(self) -> int:
-        """A number for a picture, unlike all others of this terminal."""
+        """Returns an unused image id."""
         self._next_id += 1
         return self._next_id - 1
 
     def may_show(self, image_id: int) -> bool:
-        """Whether a picture has not been shown yet, or still is."""
+        """Returns whether an image was not shown yet or is still visible."""
         if self.protocol is None:
             return False
         return not self._budget.is_known(image_id) or self._budget.is_live(image_id)
 
-    def rows(self, image_id: int, shown: Picture, cells: Cells) -> list[str] | None:
-        """Rows that show a picture in ``cells``; nothing if it must not or cannot be shown."""
+    def rows(self, image_id: int, shown: ImageData, cells: CellExtent) -> list[str] | None:
+        """Returns rows that show an image in ``cells``; None if it cannot be shown."""
         if not self.may_show(image_id):
             return None
         try:
             if not self._budget.is_known(image_id):
                 self._admit(image_id, shown)
             if not self._budget.is_live(image_id):
-                return None  # the budget is zero
+                return None  # the limit is zero
             if self.protocol == "kitty":
                 return self._kitty_rows(image_id, cells)
             return _drawn_from_below(self._drawing(shown, cells), cells)
-        except OSError:  # a picture that Pillow cannot read is shown as its name
+        except OSError:  # Pillow cannot read the image: its name is shown instead
             return None
 
-    def _admit(self, image_id: int, shown: Picture) -> None:
+    def _admit(self, image_id: int, shown: ImageData) -> None:
         sending = ""
         if self.protocol == "kitty":
             png = base64.b64encode(as_png(shown).data).decode()
@@ -159,27 +161,27 @@ class Graphics:
         if self._budget.is_live(image_id) and sending:
             self._write(sending)
 
-    def _kitty_rows(self, image_id: int, cells: Cells) -> list[str]:
-        if not self._has_placeholders or cells.rows > protocols.MOST_ROWS:
+    def _kitty_rows(self, image_id: int, cells: CellExtent) -> list[str]:
+        if not self._has_placeholders or cells.rows > protocols.MAX_ROWS:
             return [protocols.place(image_id, cells), *[""] * (cells.rows - 1)]
         if self._placed.get(image_id) != cells:
             self._placed[image_id] = cells
             self._write(protocols.place_virtually(image_id, cells))
         return protocols.placeholders(image_id, cells)
 
-    def _drawing(self, shown: Picture, cells: Cells) -> str:
+    def _drawing(self, shown: ImageData, cells: CellExtent) -> str:
         if self.protocol == "iterm2":
             data = base64.b64encode(shown.data).decode()
             return protocols.show(data, cells, size=len(shown.data), name=shown.name)
-        pixels = Size(cells.columns * self.cell.width, cells.rows * self.cell.height)
+        pixels = PixelSize(cells.columns * self.cell.width, cells.rows * self.cell.height)
         return protocols.encode(shown.data, pixels)
 
 
-def _drawn_from_below(drawing: str, cells: Cells) -> list[str]:
-    """Empty rows; on the last one the cursor goes up, draws and comes back.
+def _drawn_from_below(drawing: str, cells: CellExtent) -> list[str]:
+    """Returns empty rows; on the last one the cursor moves up, draws, and returns.
 
-    Drawn from above, a picture near the lower edge would scroll the screen. Near the upper one
-    ``pi.tui.screen.rows`` leaves it out.
+    Drawn from the top, an image near the lower edge would scroll the screen. Near the upper edge,
+    ``pi.tui.screen.rows`` omits it.
     """
     up = f"\x1b[{cells.rows - 1}A" if cells.rows > 1 else ""
     return [*[""] * (cells.rows - 1), f"\x1b7{up}{drawing}\x1b8"]
@@ -192,19 +194,16 @@ def _decoded(data: str) -> bytes:
         return b""
 
 
-# A picture, or a line that says what it would show.
-
-
 class Image:
-    """A picture, no larger than so many cells.
+    """An image, limited to a number of cells.
 
-    Where it cannot be shown there is a line of text instead. Once it has been shown it keeps its
-    height, so that what stands below it stays where it is.
+    If it cannot be shown, a line of text describes it. Once shown it keeps its height, so that the
+    content below does not move.
     """
 
     def __init__(
         self,
-        picture: Picture,
+        picture: ImageData,
         graphics: Graphics | None = None,
         *,
         max_columns: int = 60,
@@ -218,31 +217,31 @@ class Image:
         self._paint = paint
         self._id = graphics.new_id() if graphics else 0
         self._reserved = 0
-        """Rows that the picture took when it was last shown."""
-        self._drawn: tuple[int, Cells | None] | None = None
-        """The width and the cells for which ``_rows`` were made."""
+        """Rows that the image took when it was last shown."""
+        self._drawn: tuple[int, CellExtent | None] | None = None
+        """The width and cells for which ``_rows`` were drawn."""
         self._rows: list[str] = []
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._drawn = None
 
     def render(self, width: int) -> list[str]:
-        """The picture, or the text in its place."""
-        wanted = (width, self._cells(width))
-        if wanted != self._drawn:
-            self._drawn = wanted
-            self._rows = self._draw(*wanted)
+        """Returns the image, or the text that replaces it."""
+        key = (width, self._cells(width))
+        if key != self._drawn:
+            self._drawn = key
+            self._rows = self._draw(*key)
         return self._rows
 
-    def _cells(self, width: int) -> Cells | None:
-        """The cells that the picture takes, if it can be shown at all."""
+    def _cells(self, width: int) -> CellExtent | None:
+        """Returns the cells that the image takes, if it can be shown."""
         size, graphics = self._picture.size, self._graphics
         if size is None or graphics is None or not graphics.may_show(self._id):
             return None
-        return fit(size, graphics.cell, Cells(min(width, self._max_columns), self._max_rows))
+        return fit(size, graphics.cell, CellExtent(min(width, self._max_columns), self._max_rows))
 
-    def _draw(self, width: int, cells: Cells | None) -> list[str]:
+    def _draw(self, width: int, cells: CellExtent | None) -> list[str]:
         if cells and self._graphics:
             rows = self._graphics.rows(self._id, self._picture, cells)
             if rows is not None:
@@ -252,7 +251,7 @@ class Image:
         return [text, *[""] * (self._reserved - 1)]
 
 
-def _description(picture: Picture) -> str:
+def _description(picture: ImageData) -> str:
     size = f" {picture.size.width}x{picture.size.height}" if picture.size else ""
     name = f"{one_line(picture.name)} " if picture.name else ""
     return f"[Image: {name}[{one_line(picture.mime)}]{size}]"

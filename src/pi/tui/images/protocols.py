@@ -1,4 +1,4 @@
-"""The Kitty graphics protocol: a picture is sent once and shown as often as wanted. Pure."""
+"""Encoders for the Kitty, iTerm2 and Sixel image protocols; sizes in pixels and cells."""
 
 from __future__ import annotations
 
@@ -14,32 +14,29 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-# How large a picture is: in pixels, read from its first bytes, and in cells of a terminal.
-
-
 _SOI = b"\xff\xd8"
 _NO_LENGTH = (0x01, *range(0xD0, 0xDA))
-"""JPEG markers that stand alone."""
+"""JPEG markers without a length."""
 _SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""JPEG markers of frames, which say the size; the others in that range are tables."""
+"""JPEG frame markers, which contain the size. The other markers in that range are tables."""
 
 
-class Size(NamedTuple):
-    """Pixels across and down."""
+class PixelSize(NamedTuple):
+    """Width and height in pixels."""
 
     width: int
     height: int
 
 
-class Cells(NamedTuple):
+class CellExtent(NamedTuple):
     """Columns and rows."""
 
     columns: int
     rows: int
 
 
-def picture_size(data: bytes) -> Size | None:
-    """The size of a PNG, JPEG, GIF or WebP, or nothing if it cannot be read."""
+def picture_size(data: bytes) -> PixelSize | None:
+    """Returns the size of a PNG, JPEG, GIF or WebP; None if it cannot be read."""
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     read = readers.get(media_type(data))
     size = read(data) if read else None
@@ -47,7 +44,7 @@ def picture_size(data: bytes) -> Size | None:
 
 
 def media_type(data: bytes) -> str:
-    """What a picture is by its first bytes, or nothing."""
+    """Returns the media type according to the first bytes, or an empty string."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(_SOI):
@@ -59,14 +56,14 @@ def media_type(data: bytes) -> str:
     return ""
 
 
-def fit(size: Size, cell: Size, most: Cells) -> Cells:
-    """The cells of a picture in its own proportions: no larger than it is, nor than ``most``."""
+def fit(size: PixelSize, cell: PixelSize, most: CellExtent) -> CellExtent:
+    """Returns the cells of an image in its proportions: not enlarged, and at most ``most``."""
     scale = min(
         1.0,
         most.columns * cell.width / size.width,
         most.rows * cell.height / size.height,
     )
-    return Cells(
+    return CellExtent(
         min(max(_divided_up(size.width * scale, cell.width), 1), most.columns),
         min(max(_divided_up(size.height * scale, cell.height), 1), most.rows),
     )
@@ -76,20 +73,20 @@ def _divided_up(length: float, unit: int) -> int:
     return -int(-round(length, 6) // unit)
 
 
-def _png(data: bytes) -> Size | None:
+def _png(data: bytes) -> PixelSize | None:
     if len(data) < 24:
         return None
-    return Size(int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
+    return PixelSize(int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
 
 
-def _gif(data: bytes) -> Size | None:
+def _gif(data: bytes) -> PixelSize | None:
     if len(data) < 10:
         return None
-    return Size(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
+    return PixelSize(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
 
 
-def _jpeg(data: bytes) -> Size | None:
-    """Goes from marker to marker up to the frame."""
+def _jpeg(data: bytes) -> PixelSize | None:
+    """Reads the markers up to the frame."""
     place = 2
     while place + 9 <= len(data):
         if data[place] != 0xFF:
@@ -97,8 +94,8 @@ def _jpeg(data: bytes) -> Size | None:
         marker = data[place + 1]
         if marker in _SIZES:
             height, width = data[place + 5 : place + 7], data[place + 7 : place + 9]
-            return Size(int.from_bytes(width), int.from_bytes(height))
-        if marker == 0xFF:  # filling
+            return PixelSize(int.from_bytes(width), int.from_bytes(height))
+        if marker == 0xFF:  # padding
             place += 1
         elif marker in _NO_LENGTH:
             place += 2
@@ -107,29 +104,31 @@ def _jpeg(data: bytes) -> Size | None:
     return None
 
 
-def _webp(data: bytes) -> Size | None:
+def _webp(data: bytes) -> PixelSize | None:
     if len(data) < 30:
         return None
     match data[12:16]:
         case b"VP8 ":
             width, height = data[26:28], data[28:30]
-            mask = 0x3FFF  # two bits say how to scale
-            return Size(
+            mask = 0x3FFF  # the other two bits are a scale
+            return PixelSize(
                 int.from_bytes(width, "little") & mask, int.from_bytes(height, "little") & mask
             )
         case b"VP8L":
             bits = int.from_bytes(data[21:25], "little")
-            return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+            return PixelSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
         case b"VP8X":
             width, height = data[24:27], data[27:30]
-            return Size(int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1)
+            return PixelSize(
+                int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1
+            )
     return None
 
 
 _PLACED = r"\x1b_Ga=p,q=2,C=1,i=(\d+),p=1,c=\d+,r=(\d+)\x1b\\"
-"""What ``place`` writes."""
+"""What ``place`` returns."""
 _CHUNK = 4096
-"""Characters of base64 in one sequence, as the protocol wants it."""
+"""Base64 characters in one sequence, the limit of the protocol."""
 
 _PLACEHOLDER = "\U0010eeee"
 _NUMBER_MARKS = (
@@ -138,14 +137,14 @@ _NUMBER_MARKS = (
     "\u0485\u0486\u0487\u0592\u0593\u0594\u0595\u0597\u0598\u0599\u059c\u059d\u059e\u059f\u05a0\u05a1"
     "\u05a8\u05a9\u05ab\u05ac\u05af\u05c4\u0610\u0611\u0612\u0613\u0614\u0615\u0616\u0617\u0657\u0658"
 )
-"""Combining marks that stand for the numbers from 0 on, in the order the protocol lists them."""
+"""Combining marks for the numbers from 0 on, in the order of the Kitty specification."""
 
-MOST_ROWS = len(_NUMBER_MARKS)
-"""The tallest picture that placeholders are used for."""
+MAX_ROWS = len(_NUMBER_MARKS)
+"""The greatest height for which placeholders are used."""
 
 
 def transmit(image_id: int, png: str) -> str:
-    """Send a PNG, in base64, without showing it; the terminal is asked not to answer."""
+    """Returns the sequence that sends a base64 PNG without showing it. No reply is requested."""
     chunks = [png[start : start + _CHUNK] for start in range(0, len(png), _CHUNK)] or [""]
     sequences = []
     for number, chunk in enumerate(chunks):
@@ -154,40 +153,41 @@ def transmit(image_id: int, png: str) -> str:
     return "".join(sequences)
 
 
-def place(image_id: int, cells: Cells) -> str:
-    """Show a picture below and right of the cursor, which stays where it is.
+def place(image_id: int, cells: CellExtent) -> str:
+    """Returns the sequence that shows an image at the cursor, which does not move.
 
-    A second one replaces the first: the screen shows each picture in one place.
+    A second placement replaces the first: each image is shown in one place.
     """
     return f"\x1b_Ga=p,q=2,C=1,i={image_id},p=1,c={cells.columns},r={cells.rows}\x1b\\"
 
 
 def placed(rows: Iterable[str]) -> set[int]:
-    """The pictures that ``place`` shows on these rows."""
+    """Returns the ids of the images that ``place`` shows on these rows."""
     return {int(found[1]) for row in rows if "\x1b_G" in row for found in re.finditer(_PLACED, row)}
 
 
 def clipped(row: str, rows_left: int) -> str:
-    """A row without those of its pictures that would reach further down than ``rows_left`` rows."""
+    """Returns a row without images that would extend more than ``rows_left`` rows down."""
     if "\x1b_G" not in row:
         return row
     return re.sub(_PLACED, lambda found: found[0] if int(found[2]) <= rows_left else "", row)
 
 
 def take_off(image_id: int) -> str:
-    """Show a picture no longer; the terminal keeps it."""
+    """Returns the sequence that hides an image. The terminal keeps its data."""
     return f"\x1b_Ga=d,d=i,i={image_id},p=1,q=2\x1b\\"
 
 
-def place_virtually(image_id: int, cells: Cells) -> str:
-    """Say how large a picture is that placeholders will show."""
+def place_virtually(image_id: int, cells: CellExtent) -> str:
+    """Returns the sequence that sets the size of an image shown with placeholders."""
     return f"\x1b_Ga=p,U=1,q=2,i={image_id},p=1,c={cells.columns},r={cells.rows}\x1b\\"
 
 
-def placeholders(image_id: int, cells: Cells) -> list[str]:
-    """Rows of characters that show a picture: they scroll, clip and are erased like any text.
+def placeholders(image_id: int, cells: CellExtent) -> list[str]:
+    """Returns rows of placeholder characters, which scroll, clip and are erased like text.
 
-    The colour tells which picture, the marks which row; further columns count from the first.
+    The colour encodes the image id and the marks encode the row. Further columns count from the
+    first.
     """
     red, green, blue = image_id.to_bytes(3)
     first_column = _NUMBER_MARKS[0]
@@ -199,32 +199,26 @@ def placeholders(image_id: int, cells: Cells) -> list[str]:
 
 
 def delete(image_id: int) -> str:
-    """Take a picture from the screen and from the terminal's memory."""
+    """Returns the sequence that removes an image from the screen and from the terminal's memory."""
     return f"\x1b_Ga=d,d=I,i={image_id},q=2\x1b\\"
 
 
-# iTerm2's inline images. Pure.
-
-
-def show(data: str, cells: Cells, *, size: int, name: str = "") -> str:
-    """Show a picture, given in base64, at the cursor; ``size`` is its length in bytes."""
+def show(data: str, cells: CellExtent, *, size: int, name: str = "") -> str:
+    """Returns an iTerm2 sequence that shows a base64 image. ``size`` is its length in bytes."""
     title = f";name={b64encode(name.encode()).decode()}" if name else ""
     area = f"width={cells.columns};height={cells.rows};preserveAspectRatio=1"
     return f"\x1b]1337;File=inline=1;size={size};{area}{title}:{data}\x07"
 
 
-# Sixel pictures, made with Pillow, which is loaded when there is one to make.
-
-
 _COLOURS = 256
 _BAND = 6
-"""Rows of pixels that one line of sixels holds."""
+"""Pixel rows in one line of sixels."""
 
 
-def encode(data: bytes, size: Size) -> str:
-    """The picture, scaled to ``size`` pixels, as a sequence that draws it at the cursor.
+def encode(data: bytes, size: PixelSize) -> str:
+    """Returns the Sixel sequence that draws an image, scaled to ``size`` pixels.
 
-    Raises ``OSError`` if the picture cannot be read.
+    Raises ``OSError`` if the image cannot be read. Pillow is imported on first use.
     """
     with ONE_AT_A_TIME, open_picture(data) as picture:
         flat = shrunk(picture, size).convert("RGB").resize(size).quantize(_COLOURS)
@@ -242,7 +236,7 @@ def _palette(picture: Image) -> str:
 
 
 def _encode_band(picture: Image, top: int) -> str:
-    """Six rows of pixels: for each colour in them one line of sixels, drawn over each other."""
+    """Encodes six pixel rows: one line of sixels per colour, drawn over each other."""
     width, height = picture.size
     rows = min(_BAND, height - top)
     pixels = picture.crop((0, top, width, top + rows)).tobytes()
@@ -254,7 +248,7 @@ def _encode_band(picture: Image, top: int) -> str:
 
 
 def _packed(mask: bytearray) -> str:
-    """Sixels with runs written as a count."""
+    """Returns sixels with runs written as a count."""
     parts = []
     for bits, run in groupby(mask):
         length = len(list(run))

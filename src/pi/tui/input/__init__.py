@@ -1,5 +1,5 @@
-"""Input: what arrives from a terminal, as keys, pastes, mouse reports and replies.
+"""Terminal input: keys, pastes, mouse reports and replies.
 
-Bytes go through ``decoder``; a key is the string the terminal sent for it, and ``keys`` says what
-it is called. ``keymap`` turns keys into actions. Nothing here reads a clock, a file or a terminal.
+``decoder`` splits the bytes into events. A key is the string that the terminal sent, ``keys`` names
+it, and ``keymap`` maps it to actions. Nothing here reads a clock, a file or a terminal.
 """

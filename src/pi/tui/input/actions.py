@@ -1,6 +1,6 @@
-"""Every action that a key can be bound to, with its default keys, as data.
+"""All bindable actions with their default keys, as data.
 
-Keybindings, hints, the list of shortcuts and the docs read these rows.
+Keybindings, hints, the list of shortcuts and the docs use these rows.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record
 
 Platform: TypeAlias = Literal["posix", "windows", "wsl"]
-"""Linux and macOS, native Windows, or Linux under Windows: their terminals keep other keys."""
+"""Linux and macOS, native Windows, or Linux under Windows. Their terminals reserve different keys.
+"""
 
 Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree"]
-"""Where an action listens. Two that never listen at once may share a key."""
+"""Where an action is available. Actions that are never available together may share a key."""
 
 
 class Action(Record, kw_only=False):
-    """One row: what can be done, and the keys that do it unless the user says otherwise."""
+    """A bindable action with its default keys."""
 
     id: str
     description: str
@@ -28,7 +29,7 @@ class Action(Record, kw_only=False):
     wsl: tuple[str, ...]
 
     def keys(self, platform: Platform) -> tuple[str, ...]:
-        """The default keys on a platform."""
+        """Returns the default keys on a platform."""
         match platform:
             case "posix":
                 return self.posix
@@ -39,16 +40,16 @@ class Action(Record, kw_only=False):
 
 
 def platform_of(system: str, env: Mapping[str, str]) -> Platform:
-    """The platform for a ``sys.platform`` and an environment."""
+    """Returns the platform for a ``sys.platform`` and an environment."""
     if system == "win32":
         return "windows"
     return "wsl" if env.get("WSL_DISTRO_NAME") or env.get("WSL_INTEROP") else "posix"
 
 
 def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ...]:
-    """Actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
+    """Creates actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
 
-    Keys are separated by blanks. What is not said for a platform is as on the one before it.
+    Keys are separated by spaces. A missing column defaults to the one before it.
     """
     actions = []
     for name, description, *keys in rows:

@@ -1,8 +1,8 @@
-"""The stream decoder: bytes from a terminal, cut anywhere, become keys, pastes, mouse and replies.
+"""Decodes a terminal's bytes to keys, pastes, mouse reports and replies; key listeners.
 
-A key is the string that the terminal sent for it (``pi.tui.input.keys`` names it), one per
-character for plain text; everything else has a type. Time comes in as an argument: after ``feed``,
-ask for ``deadline`` and call ``expire`` when it has passed and no more bytes wait to be read.
+A key is the string that the terminal sent (``pi.tui.input.keys`` names it), one per character for
+plain text. Everything else has a type. Time is an argument: after ``feed``, read ``deadline`` and
+call ``expire`` when it has passed and no more bytes are waiting.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ PASTE_END = "\x1b[201~"
 
 
 class Paste(Record):
-    """Text that was pasted."""
+    """Pasted text."""
 
     text: str
 
     @property
     def data(self) -> str:
-        """The paste as a component gets it: bracketed, in one piece."""
+        """The paste as components receive it: bracketed, in one string."""
         return f"{PASTE_START}{self.text}{PASTE_END}"
 
 
@@ -41,8 +41,9 @@ _SEQUENCE = r"""(?x)\x1b (?:
       | \x1b (?: \[ (?: [A-FHa-d] | [0-9]{1,2}[~$^@] ) | O [A-FHPQRSa-d] )
       | [\]P_^X] [^\x07\x18\x1a\x1b]{0,65536} (?: \x07 | \x1b\\ )
     )"""
-"""A complete sequence: CSI (with the Linux console's and X10's oddities), SS3, Alt by a second ESC,
-or a string (OSC, DCS, APC, PM, SOS)."""
+"""A complete sequence: CSI (with the variants of the Linux console and X10), SS3, Alt as a second
+ESC, or a string (OSC, DCS, APC, PM, SOS).
+"""
 
 _BEGINNING = r"""(?x)\x1b (?:
         \[ (?: \[ | M[^\x1b]{0,2} | (?![\[M]) [0-?]{0,256} [ -/]{0,8} )
@@ -50,26 +51,26 @@ _BEGINNING = r"""(?x)\x1b (?:
       | \x1b (?: \[ [0-9]{0,2} | O )?
       | [\]P_^X] [^\x07\x18\x1a\x1b]{0,65536} \x1b?
     )? \Z"""
-"""What may yet become a sequence."""
+"""An incomplete sequence."""
 
 _TORN = r"\x1b(?:\[(?:\[|M[^\x1b]{0,2}|[0-?]*[ -/]*)|O[0-9]?|[\]P_^X][^\x07\x18\x1a\x1b]*|[^\x1b])"
-"""As much of a sequence as there is before what cannot belong to it."""
+"""The part of a sequence before a byte that cannot belong to it."""
 
 _ORPHAN = r"\[[<?][0-9;]|\]1[0-2];"
-"""The rest of a mouse report or a reply whose ESC came much earlier; nobody types that at once."""
+"""The rest of a mouse report or reply whose ESC arrived much earlier. Not typed at once."""
 
 _RE_ENCODED = r"\x1b\[(?:\d+;\d+u|27;\d+;\d+~)"
 _LONG_LINES = 80
-"""Characters that nobody types, with an Enter between, before the next read."""
+"""Line length at which a single read with an Enter cannot have been typed."""
 _CTRL_BACKSPACE = "\x1b[127;5u"
 
 
 class Decoder:
-    """Cuts a terminal's input into events, whatever the cuts of the stream.
+    """Splits terminal input into events, independent of how the stream is split into reads.
 
-    ``ctrl_backspace`` says that the terminal sends 0x08 for Ctrl+Backspace (Windows Terminal does).
-    ``bursts`` takes a single read of several lines for a paste that lacks its brackets: nobody
-    types that fast, and each line would be submitted by itself.
+    ``ctrl_backspace`` means that the terminal sends 0x08 for Ctrl+Backspace (Windows Terminal
+    does). ``bursts`` treats a single read of several lines as a paste without brackets: it is too
+    fast for typing, and each line would be submitted separately.
     """
 
     def __init__(
@@ -80,15 +81,15 @@ class Decoder:
         self._bursts = bursts
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
-        """The beginning of a sequence."""
+        """An incomplete sequence."""
         self._paste: list[str] | None = None
-        """The pieces of a paste that goes on."""
+        """The parts of an unfinished paste."""
         self._arrived = 0.0
         self._escaped = False
-        """Whether the last thing to expire was a lone ESC."""
+        """Whether the last expired input was a lone ESC."""
 
     def feed(self, data: bytes, now: float) -> list[InputEvent]:
-        """What has become complete with these bytes, in order."""
+        """Returns the events that these bytes complete, in order."""
         text = self._utf8.decode(data)
         if not text:
             return []
@@ -114,7 +115,7 @@ class Decoder:
 
     @property
     def deadline(self) -> float | None:
-        """When ``expire`` has something to do if nothing more arrives; never, usually."""
+        """The time at which ``expire`` must be called if nothing more arrives; usually None."""
         if self._paste is not None:
             return self._arrived + self._timing.paste
         match len(self._held):
@@ -128,7 +129,7 @@ class Decoder:
                 return self._arrived + self._timing.fragment
 
     def expire(self, now: float) -> list[InputEvent]:
-        """What is taken as it is because the rest did not come in time."""
+        """Returns pending input as events because its continuation did not arrive in time."""
         if self.deadline is None or now < self.deadline:
             return []
         if self._paste is not None:
@@ -147,7 +148,7 @@ class Decoder:
         return events
 
     def _keys(self, text: str, events: list[InputEvent]) -> str:
-        """Take keys from the front; returns what follows the start of a paste, or nothing."""
+        """Extracts keys. Returns what follows the start of a paste, or an empty string."""
         at = 0
         while at < len(text):
             escape = text.find("\x1b", at)
@@ -176,7 +177,7 @@ class Decoder:
         return keys
 
     def _paste_goes_on(self, text: str, events: list[InputEvent]) -> str:
-        """Add to the paste; returns what follows its end, or nothing."""
+        """Continues a paste. Returns what follows its end, or an empty string."""
         assert self._paste is not None
         end = text.find(PASTE_END)
         if end < 0:
@@ -191,11 +192,11 @@ class Decoder:
 
 
 _INTRODUCERS = ("[", "O", "]", "P", "_", "^", "X")
-"""What begins a sequence after ESC, and is a key with Alt if nothing follows."""
+"""Characters that introduce a sequence after ESC, and are keys with Alt if nothing follows."""
 
 
 def _event(sequence: str) -> InputEvent | None:
-    if sequence == PASTE_END:  # its start was lost, or the paste was given up
+    if sequence == PASTE_END:  # its start was lost, or the paste timed out
         return None
     if sequence.startswith("\x1b[<") and (report := parse_mouse(sequence)):
         return report
@@ -203,10 +204,10 @@ def _event(sequence: str) -> InputEvent | None:
 
 
 def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:
-    """Deal with an ESC that begins no sequence; returns where to go on.
+    """Handles an ESC that does not begin a sequence. Returns where to continue.
 
-    Before a character it is Alt; before another ESC it is the Escape key; and a sequence that is
-    broken off by something impossible is dropped, so that the key that did it is not lost.
+    Before a character it is Alt; before another ESC it is the Escape key. A sequence interrupted by
+    an impossible byte is dropped, so that the key of that byte is not lost.
     """
     torn = _compiled(_TORN).match(text, escape)
     if torn is None:
@@ -219,12 +220,12 @@ def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled for the first key: the first frame comes before that."""
+    """Compiles a pattern on the first key, to keep the first frame fast."""
     return re.compile(pattern)
 
 
 def _is_burst(text: str) -> bool:
-    """Whether a read can only be pasted: several lines of text at once, or one and a long one."""
+    """Returns whether a read must be a paste: several lines, or a long line with an Enter."""
     if "\x1b" in text or not ("\r" in text or "\n" in text):
         return False
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
@@ -233,27 +234,24 @@ def _is_burst(text: str) -> bool:
 
 
 def _pasted(text: str) -> Paste:
-    """A paste whose control characters are themselves again: tmux sends them as key sequences."""
+    """Creates a paste. Decodes control characters, which tmux sends as key sequences."""
     if "\x1b[" in text:
         text = re.sub(_RE_ENCODED, lambda key: control_character(key[0]) or key[0], text)
     return Paste(text=text)
 
 
 def _overlap(text: str, marker: str) -> int:
-    """How many characters at the end of ``text`` may be the beginning of ``marker``."""
+    """Returns how many characters at the end of ``text`` may begin ``marker``."""
     for length in range(min(len(marker) - 1, len(text)), 0, -1):
         if text.endswith(marker[:length]):
             return length
     return 0
 
 
-# From bytes to events, and who sees a key before the focused component does.
+class InputReader:
+    """Decodes what a terminal sends and delivers every event in order.
 
-
-class InputPump:
-    """Decodes what a terminal sends and hands on every event, in order.
-
-    Wakes the decoder when the rest of a sequence is overdue.
+    Calls the decoder again when the rest of a sequence is overdue.
     """
 
     def __init__(
@@ -265,11 +263,11 @@ class InputPump:
         self._overdue: Timer | None = None
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they arrived."""
+        """Handles bytes as they arrived."""
         self._deliver(self._decoder.feed(data, self._timers.time()))
 
     def stop(self) -> None:
-        """Wait for nothing any more."""
+        """Cancels the timer."""
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
@@ -289,33 +287,33 @@ class InputPump:
 
 
 class InputDecision(Record):
-    """What a listener makes of a key before the focused component gets it."""
+    """A listener's decision about a key before the focused component receives it."""
 
     consume: bool = False
-    """Nobody else gets it."""
+    """Later listeners and the focused component do not receive the key."""
     data: str | None = None
-    """Others get this instead."""
+    """Replaces the key for later listeners and the focused component."""
 
 
 InputListener: TypeAlias = Callable[[str], InputDecision | None]
 
 
 class KeyListeners:
-    """Those that see every key first, in the order in which they came."""
+    """Listeners that receive every key first, in the order of registration."""
 
     def __init__(self) -> None:
         self._listeners: list[InputListener] = []
 
     def add(self, listener: InputListener, *, first: bool = False) -> Callable[[], None]:
-        """Let a listener see every key, also before those that came earlier.
+        """Adds a listener; ``first`` puts it before the existing ones.
 
-        Returns what ends that.
+        Returns an unsubscribe function.
         """
         self._listeners.insert(0 if first else len(self._listeners), listener)
         return lambda: self._listeners.remove(listener)
 
     def filtered(self, data: str) -> str | None:
-        """What the listeners leave for the focused component; None if one of them took it."""
+        """Returns the key for the focused component; None if a listener consumed it."""
         for listener in tuple(self._listeners):
             decision = listener(data)
             if decision is None:

@@ -1,4 +1,4 @@
-"""One stroke of a key, whichever way the terminal spelt it."""
+"""Key encodings: legacy control bytes and sequences, Kitty, and modifyOtherKeys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record, replace
 
 SHIFT, ALT, CTRL, SUPER, HYPER, META = (1 << bit for bit in range(6))
-"""Modifiers, as bits of the number that terminals send (less one)."""
+"""Modifiers as bits of the number that terminals send (minus one)."""
 
 LOCKS = 64 | 128
-"""Caps Lock and Num Lock: they say how the keyboard is, not what was meant."""
+"""Caps Lock and Num Lock: the state of the keyboard, not part of a key binding."""
 
 Phase: TypeAlias = Literal["press", "repeat", "release"]
 
@@ -19,25 +19,22 @@ Reading: TypeAlias = tuple[str, int]
 """A key and its modifiers."""
 
 
-class Stroke(Record, kw_only=False):
-    """What a key sequence means."""
+class KeyStroke(Record, kw_only=False):
+    """The meaning of a key sequence."""
 
     key: str
-    """Its name as in a key binding, or the character on it."""
+    """The key name as in a binding, or its character."""
     modifiers: int = 0
     text: str = ""
-    """What it types, if anything."""
+    """The text that it types, if any."""
     phase: Phase = "press"
     also: tuple[Reading, ...] = ()
-    """Other ways to name the same stroke: a terminal or a layout does not tell them apart."""
+    """Other names of the same key press, where a terminal or layout cannot distinguish them."""
 
 
 def modifiers_of(number: str) -> int:
-    """The modifiers in a parameter of a sequence; an absent one means none."""
+    """Returns the modifiers in a parameter of a sequence; an absent parameter means none."""
     return (int(number) - 1) & ~LOCKS if number and number != "0" else 0
-
-
-# Keys as terminals have always sent them: control bytes, ESC prefixes, VT and rxvt sequences.
 
 
 BY_LETTER = {
@@ -72,44 +69,44 @@ BY_NUMBER = {
 """Numbers before the ``~`` of a ``CSI`` sequence."""
 
 _KEYPAD = {
-    "M": Stroke("enter"),
-    "I": Stroke("tab"),
-    **{chr(ord("p") + digit): Stroke(str(digit), text=str(digit)) for digit in range(10)},
-    **{code: Stroke(key, text=key) for code, key in zip("jklmnoX", "*+,-./=", strict=True)},
+    "M": KeyStroke("enter"),
+    "I": KeyStroke("tab"),
+    **{chr(ord("p") + digit): KeyStroke(str(digit), text=str(digit)) for digit in range(10)},
+    **{code: KeyStroke(key, text=key) for code, key in zip("jklmnoX", "*+,-./=", strict=True)},
 }
 """Final letters of ``SS3`` for the keypad in application mode."""
 
 _RXVT_ARROWS = dict(zip("abcd", ("up", "down", "right", "left"), strict=True))
 _RXVT_MODIFIERS = {"~": 0, "$": SHIFT, "^": CTRL, "@": CTRL | SHIFT}
 
-_CONTROLS: dict[str, Stroke] = {
-    "\x00": Stroke("space", CTRL, also=(("@", CTRL), ("2", CTRL))),
-    # Backspace of old terminals, and Ctrl+Backspace or Ctrl+H of others: deleting one character
-    # is the harmless reading. The decoder knows the terminals where it is Ctrl+Backspace.
-    "\x08": Stroke("backspace"),
-    "\t": Stroke("tab"),
-    "\r": Stroke("enter"),
-    "\x1b": Stroke("escape"),
-    "\x1c": Stroke("\\", CTRL, also=(("4", CTRL),)),
-    "\x1d": Stroke("]", CTRL, also=(("5", CTRL),)),
-    "\x1e": Stroke("^", CTRL, also=(("6", CTRL),)),
-    "\x1f": Stroke("-", CTRL, also=(("_", CTRL), ("/", CTRL), ("7", CTRL))),
-    "\x7f": Stroke("backspace"),
+_CONTROLS: dict[str, KeyStroke] = {
+    "\x00": KeyStroke("space", CTRL, also=(("@", CTRL), ("2", CTRL))),
+    # Backspace of old terminals, and Ctrl+Backspace or Ctrl+H of others. Deleting one character is
+    # the safe interpretation. The decoder handles terminals that use it for Ctrl+Backspace.
+    "\x08": KeyStroke("backspace"),
+    "\t": KeyStroke("tab"),
+    "\r": KeyStroke("enter"),
+    "\x1b": KeyStroke("escape"),
+    "\x1c": KeyStroke("\\", CTRL, also=(("4", CTRL),)),
+    "\x1d": KeyStroke("]", CTRL, also=(("5", CTRL),)),
+    "\x1e": KeyStroke("^", CTRL, also=(("6", CTRL),)),
+    "\x1f": KeyStroke("-", CTRL, also=(("_", CTRL), ("/", CTRL), ("7", CTRL))),
+    "\x7f": KeyStroke("backspace"),
 }
 
-_LINUX_CONSOLE = {f"\x1b[[{'ABCDE'[number]}": Stroke(f"f{number + 1}") for number in range(5)}
+_LINUX_CONSOLE = {f"\x1b[[{'ABCDE'[number]}": KeyStroke(f"f{number + 1}") for number in range(5)}
 
 _CSI = r"\x1b\[(?P<number>\d*)(?:;(?P<modifiers>\d+))?(?P<final>[A-Za-z~$^@])"
 _SS3 = r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])"
 
 
-def parse_legacy(data: str) -> Stroke | None:
-    """The stroke that ``data`` stands for in the old encodings, or nothing."""
+def parse_legacy(data: str) -> KeyStroke | None:
+    """Decodes a legacy sequence (control bytes, ESC prefixes, VT and rxvt sequences), or None."""
     if len(data) == 1:
         return _character(data)
     if data[0] != "\x1b":
         return None
-    if len(data) == 2 or data[1] == "\x1b":  # rxvt and PuTTY put ESC before sequences too
+    if len(data) == 2 or data[1] == "\x1b":  # rxvt and PuTTY also put ESC before sequences
         inner = parse_legacy(data[1:])
         return _with_alt(inner) if inner else None
     if sequence := re.fullmatch(_CSI, data):
@@ -119,61 +116,54 @@ def parse_legacy(data: str) -> Stroke | None:
     return _LINUX_CONSOLE.get(data)
 
 
-def _character(char: str) -> Stroke | None:
+def _character(char: str) -> KeyStroke | None:
     if found := _CONTROLS.get(char):
         return found
     if char < " ":
-        return Stroke(chr(ord(char) + 96), CTRL)
+        return KeyStroke(chr(ord(char) + 96), CTRL)
     if char == " ":
-        return Stroke("space", text=" ")
+        return KeyStroke("space", text=" ")
     if "\x7f" < char < "\xa0":
         return None
     lower = char.lower()
     if lower != char and len(lower) == 1:
-        return Stroke(lower, SHIFT, text=char)
-    return Stroke(char, text=char)
+        return KeyStroke(lower, SHIFT, text=char)
+    return KeyStroke(char, text=char)
 
 
-def _with_alt(stroke: Stroke) -> Stroke:
+def _with_alt(stroke: KeyStroke) -> KeyStroke:
     also: tuple[Reading, ...] = tuple((key, bits | ALT) for key, bits in stroke.also)
-    return Stroke(stroke.key, stroke.modifiers | ALT, also=also)
+    return KeyStroke(stroke.key, stroke.modifiers | ALT, also=also)
 
 
-def _csi(sequence: re.Match[str]) -> Stroke | None:
+def _csi(sequence: re.Match[str]) -> KeyStroke | None:
     number, final = sequence["number"], sequence["final"]
     modifiers = modifiers_of(sequence["modifiers"] or "")
     if final in _RXVT_MODIFIERS:
         key = BY_NUMBER.get(int(number or 0))
-        return Stroke(key, modifiers | _RXVT_MODIFIERS[final]) if key else None
+        return KeyStroke(key, modifiers | _RXVT_MODIFIERS[final]) if key else None
     if number not in ("", "1"):
         return None
     if final == "Z":
-        return Stroke("tab", modifiers | SHIFT)
+        return KeyStroke("tab", modifiers | SHIFT)
     if final in _RXVT_ARROWS:
-        return Stroke(_RXVT_ARROWS[final], SHIFT)
+        return KeyStroke(_RXVT_ARROWS[final], SHIFT)
     key = BY_LETTER.get(final)
-    return Stroke(key, modifiers) if key else None
+    return KeyStroke(key, modifiers) if key else None
 
 
-def _ss3(sequence: re.Match[str]) -> Stroke | None:
+def _ss3(sequence: re.Match[str]) -> KeyStroke | None:
     final = sequence["final"]
     if final in _RXVT_ARROWS:
-        return Stroke(_RXVT_ARROWS[final], CTRL)
+        return KeyStroke(_RXVT_ARROWS[final], CTRL)
     if final in _KEYPAD:
         return _KEYPAD[final]
     key = BY_LETTER.get(final)
-    return Stroke(key, modifiers_of(sequence["modifiers"])) if key else None
-
-
-# Keys in the encodings that tell everything apart.
-#
-# ``CSI code:shifted:base;modifiers:phase;text u`` and its relatives of the Kitty keyboard
-# protocol, and xterm's modifyOtherKeys: ``CSI 27;modifiers;code ~`` or, in the first form,
-# without a phase.
+    return KeyStroke(key, modifiers_of(sequence["modifiers"])) if key else None
 
 
 PUSH = "\x1b[>7u"
-"""Ask for disambiguated keys, phases and alternate keys (flags 1 + 2 + 4)."""
+"""Requests disambiguated keys, event types and alternate keys (flags 1 + 2 + 4)."""
 POP = "\x1b[<u"
 QUERY = "\x1b[?u"
 MODIFY_OTHER_KEYS = "\x1b[>4;2m"
@@ -191,7 +181,7 @@ _NAMED = (
 _PHASES: dict[str | None, Phase] = {"2": "repeat", "3": "release"}
 
 _CODES = {
-    8: "backspace",  # xterm's, where Backspace is set to send Ctrl+H
+    8: "backspace",  # xterm, if Backspace is configured to send Ctrl+H
     9: "tab",
     13: "enter",
     27: "escape",
@@ -218,8 +208,12 @@ _PRIVATE_USE = range(0xE000, 0xF900)
 """Where Kitty puts keys without a character: modifiers alone, media keys, locks."""
 
 
-def parse_kitty(data: str) -> Stroke | None:
-    """The stroke that ``data`` stands for in the new encodings, or nothing."""
+def parse_kitty(data: str) -> KeyStroke | None:
+    """Decodes a Kitty or modifyOtherKeys sequence, or returns None.
+
+    The forms are ``CSI code:shifted:base;modifiers:phase;text u`` and its variants of the Kitty
+    keyboard protocol, and xterm's ``CSI 27;modifiers;code ~`` or ``CSI code;modifiers u``.
+    """
     if coded := re.fullmatch(_CODED, data):
         return _coded(coded)
     if other := re.fullmatch(_OTHER_KEYS, data):
@@ -229,11 +223,11 @@ def parse_kitty(data: str) -> Stroke | None:
         key = BY_NUMBER.get(number) if final == "~" else BY_LETTER.get(final)
         if key and (final == "~" or number == 1):
             phase = _PHASES.get(named["phase"], "press")
-            return Stroke(key, modifiers_of(named["modifiers"] or ""), phase=phase)
+            return KeyStroke(key, modifiers_of(named["modifiers"] or ""), phase=phase)
     return None
 
 
-def _coded(sequence: re.Match[str]) -> Stroke | None:
+def _coded(sequence: re.Match[str]) -> KeyStroke | None:
     stroke = _stroke(
         int(sequence["code"]),
         modifiers_of(sequence["modifiers"] or ""),
@@ -247,20 +241,23 @@ def _coded(sequence: re.Match[str]) -> Stroke | None:
 
 def _stroke(
     code: int, modifiers: int, phase: Phase, *, shifted: str = "", base: str = ""
-) -> Stroke | None:
+) -> KeyStroke | None:
     typing = phase != "release" and not modifiers & ~SHIFT
     if name := _CODES.get(code):
-        return Stroke(name, modifiers, text=" " if name == "space" and typing else "", phase=phase)
+        return KeyStroke(
+            name, modifiers, text=" " if name == "space" and typing else "", phase=phase
+        )
     char = _KITTY_KEYPAD.get(code) or _char(str(code))
     if not char:
         return None
-    if (lower := char.lower()) != char and len(lower) == 1:  # modifyOtherKeys sends what is typed
+    # modifyOtherKeys sends the typed character
+    if (lower := char.lower()) != char and len(lower) == 1:
         shifted, char = char, lower
         modifiers |= SHIFT
     if modifiers & SHIFT and not shifted and len(char.upper()) == 1:
         shifted = char.upper()
     text = shifted if modifiers & SHIFT else char
-    return Stroke(
+    return KeyStroke(
         char,
         modifiers,
         text=text if typing else "",
@@ -270,10 +267,10 @@ def _stroke(
 
 
 def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple[Reading, ...]:
-    """Further names of a stroke.
+    """Returns further names of a key press.
 
-    A shifted symbol is itself (Shift+1 is ``!``). Where the layout has no Latin letter on the key,
-    the place of the key counts; a Dvorak or AZERTY letter is meant as typed.
+    A shifted symbol has its own name (Shift+1 is ``!``). If the layout has no Latin letter on the
+    key, the position of the key counts. A Dvorak or AZERTY letter is used as typed.
     """
     readings: list[Reading] = []
     if modifiers & SHIFT and shifted and not shifted.isalpha():
@@ -284,7 +281,7 @@ def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple
 
 
 def _char(code: str | None) -> str:
-    """The character with this number; none for keys without one."""
+    """Returns the character with this code; empty for keys without a character."""
     number = int(code or 0)
     if number < 32 or 127 <= number < 160 or number in _PRIVATE_USE or number > 0x10FFFF:
         return ""
@@ -292,7 +289,7 @@ def _char(code: str | None) -> str:
 
 
 def control_character(data: str) -> str:
-    """The control byte that a re-encoded Ctrl+letter stands for, or nothing."""
+    """Returns the control byte for a re-encoded Ctrl+letter, or an empty string."""
     stroke = parse_kitty(data)
     if stroke is None or stroke.modifiers & ~SHIFT != CTRL or len(stroke.key) != 1:
         return ""

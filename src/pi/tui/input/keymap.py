@@ -1,4 +1,4 @@
-"""Which action a key stands for: the defaults, and what the user made of them."""
+"""Maps keys to actions: the defaults and the user's ``keybindings.json``."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from pi.tui.input.actions import ACTIONS, Action, Place, Platform
 from pi.tui.input.keys import canonical, key_names
 
 Bindings = Mapping[str, tuple[str, ...]]
-"""Keys by action, as the user wants them; an empty tuple unbinds."""
+"""Keys by action, as configured by the user; an empty tuple unbinds."""
 
 
 _SLIPS = {"shift+backspace": "backspace", "shift+delete": "delete"}
-"""What is meant by who still holds Shift from the letter before, unless it is bound by itself."""
+"""Keys typed with Shift still held from the previous letter, unless they are bound themselves."""
 
 
 class Conflict(Record):
-    """One key that the user gave to several actions that listen at the same time."""
+    """A key that the user bound to several actions available at the same time."""
 
     key: str
     actions: tuple[str, ...]
 
 
 class Keymap:
-    """Answers what a key does. One is shared by everything on the screen, so a reload reaches all.
+    """Returns the actions of a key. One shared instance, so that a reload affects every component.
 
-    A key that the user gives to an action is taken from the defaults of every action that listens
-    where that one does; their other keys stay, and so does the key where the two never meet.
-    Naming a default key of an action again takes it from nobody.
+    A key that the user binds to an action is removed from the defaults of all actions that are
+    available in the same place. Their other keys stay, and the key keeps its default where the two
+    actions are never available together. Binding a default key of an action again removes it from
+    no other action.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Keymap:
         self.load(user or {})
 
     def load(self, user: Bindings) -> None:
-        """Apply the user's bindings to the defaults. Unknown actions are ignored."""
+        """Applies the user's bindings to the defaults. Unknown actions are ignored."""
         if user == self._user:
             return
         claims = self._claims(user)
@@ -71,7 +72,7 @@ class Keymap:
         self._user = dict(user)
 
     def actions(self, data: str) -> tuple[str, ...]:
-        """The actions that a key sequence may start; which of them depends on who listens."""
+        """Returns the actions of a key sequence. Which one runs depends on the active component."""
         names = key_names(data)
         for name in (*names, *(_SLIPS[name] for name in names if name in _SLIPS)):
             if found := self._by_key.get(name):
@@ -79,25 +80,25 @@ class Keymap:
         return ()
 
     def matches(self, data: str, action: str) -> bool:
-        """Whether a key sequence starts this action."""
+        """Returns whether a key sequence triggers this action."""
         return action in self.actions(data)
 
     def bound(self, key: str, place: Place) -> tuple[str, ...]:
-        """The actions that a key, by its canonical name, starts in a place."""
+        """Returns the actions that a key, by its canonical name, triggers in a place."""
         found = (self._actions[id] for id in self._by_key.get(key, ()))
         return tuple(action.id for action in found if action.place in (place, "anywhere"))
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """The keys of an action, for hints; none if it has no keys or does not exist."""
+        """Returns the keys of an action for hints; empty for an unbound or unknown action."""
         return self._keys.get(action, ())
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """What the user's bindings leave undecided."""
+        """Conflicts in the user's bindings."""
         return self._conflicts
 
     def _claims(self, user: Bindings) -> dict[str, list[Action]]:
-        """The actions to which the user gave each key, beyond their defaults."""
+        """Returns the actions to which the user bound each key, beyond their defaults."""
         claims: dict[str, list[Action]] = {}
         for name, keys in user.items():
             if action := self._actions.get(name):
@@ -124,20 +125,20 @@ def _conflicts(claims: Mapping[str, Sequence[Action]]) -> list[Conflict]:
     ]
 
 
-# The contents of ``keybindings.json``: checked, with names of earlier versions translated.
-
-
-class UserKeys(Record):
-    """What a file of keybindings says, and what is wrong with it."""
+class KeyBindings(Record):
+    """The bindings of a file, and the errors found in it."""
 
     bindings: Bindings
     problems: tuple[str, ...] = ()
 
 
-def read_user_keys(document: Any) -> UserKeys:
-    """The bindings in a parsed file. What is not understood is reported and left out."""
+def read_user_keys(document: Any) -> KeyBindings:
+    """Reads the bindings in a parsed ``keybindings.json``.
+
+    Invalid entries are reported and skipped.
+    """
     if not isinstance(document, dict):
-        return UserKeys(bindings={}, problems=("keybindings.json must hold an object.",))
+        return KeyBindings(bindings={}, problems=("keybindings.json must contain an object.",))
     bindings: dict[str, tuple[str, ...]] = {}
     problems: list[str] = []
     for action, value in migrated(document).items():
@@ -151,13 +152,13 @@ def read_user_keys(document: Any) -> UserKeys:
                 'write it like "ctrl+shift+x".'
             )
         known = tuple(key for key in keys if canonical(key))
-        if known or not keys:  # only slips: better the defaults than no key at all
+        if known or not keys:  # only unknown keys: the defaults are better than no key
             bindings[action] = known
-    return UserKeys(bindings=bindings, problems=tuple(problems))
+    return KeyBindings(bindings=bindings, problems=tuple(problems))
 
 
 def migrated(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with today's names; of an action named both ways the new name counts."""
+    """Renames actions of earlier versions. If both names are present, the new name wins."""
     renamed = {LEGACY.get(name, name): value for name, value in document.items() if name in LEGACY}
     return renamed | {name: value for name, value in document.items() if name not in LEGACY}
 
@@ -201,4 +202,4 @@ def _legacy() -> dict[str, str]:
 
 
 LEGACY = _legacy()
-"""Action ids by the flat names of earlier versions."""
+"""Action ids by their names in earlier versions."""

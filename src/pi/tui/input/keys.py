@@ -1,4 +1,4 @@
-"""What a key is called: ``parse_key``, ``matches_key`` and names for code that binds keys.
+"""Key names: parse a key, match it, and get its printable text.
 
 A key name is ``[modifier+]*key`` with the modifiers ``ctrl shift alt super`` in any order, e.g.
 ``ctrl+shift+x``, ``alt+enter``, ``pageUp``, ``?``.
@@ -16,7 +16,7 @@ from pi.tui.input.key_codes import (
     META,
     SHIFT,
     SUPER,
-    Stroke,
+    KeyStroke,
     parse_kitty,
     parse_legacy,
 )
@@ -29,7 +29,7 @@ _MODIFIERS = {
     "hyper": HYPER,
     "meta": META,
 }
-"""In the order in which a name lists them."""
+"""In the order of the canonical name."""
 
 _BINDABLE = {"ctrl", "shift", "alt", "super"}
 _NAME = r"(?P<modifiers>(?:[a-z]+\+)*)(?P<key>[a-z]+[0-9]*|.)"
@@ -47,11 +47,11 @@ _KEYS = {
 }
 
 _APPLE_FUNCTION_KEYS = range(0xF700, 0xF750)
-"""Private characters that some macOS programs send, as text, for keys without a character."""
+"""Private-use characters that some macOS programs send as text for keys without a character."""
 
 
 class Key:
-    """Names of keys, for code that would rather not spell them: ``Key.ctrl("c")``."""
+    """Constants and functions for key names: ``Key.ctrl("c")``."""
 
     escape = "escape"
     enter = "enter"
@@ -72,28 +72,28 @@ class Key:
 
     @staticmethod
     def ctrl(key: str) -> str:
-        """``key`` with Ctrl; nests, as in ``Key.ctrl(Key.shift("p"))``."""
+        """Returns ``key`` with Ctrl. Calls can be nested: ``Key.ctrl(Key.shift("p"))``."""
         return f"ctrl+{key}"
 
     @staticmethod
     def shift(key: str) -> str:
-        """``key`` with Shift."""
+        """Returns ``key`` with Shift."""
         return f"shift+{key}"
 
     @staticmethod
     def alt(key: str) -> str:
-        """``key`` with Alt."""
+        """Returns ``key`` with Alt."""
         return f"alt+{key}"
 
     @staticmethod
     def super(key: str) -> str:
-        """``key`` with the Windows or Command key."""
+        """Returns ``key`` with the Windows or Command key."""
         return f"super+{key}"
 
 
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
-    """The one spelling of a key name, or nothing if there is no such key."""
+    """Returns the canonical spelling of a key name; None for an unknown key."""
     parts = re.fullmatch(_NAME, name.lower())
     if parts is None or parts["key"] not in _KEYS:
         return None
@@ -104,8 +104,8 @@ def canonical(name: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def parse(data: str) -> Stroke | None:
-    """The stroke behind a key sequence, or nothing if it is not one key."""
+def parse(data: str) -> KeyStroke | None:
+    """Decodes a key sequence; None if it is not exactly one key."""
     if not data:
         return None
     if data.startswith("\x1b["):
@@ -115,7 +115,7 @@ def parse(data: str) -> Stroke | None:
 
 @lru_cache(maxsize=1024)
 def key_names(data: str) -> tuple[str, ...]:
-    """All names of a key sequence, the likeliest first; a release has the names of its press."""
+    """Returns all names of a key sequence, best first. A release has the names of its press."""
     stroke = parse(data)
     if stroke is None:
         return ()
@@ -124,23 +124,23 @@ def key_names(data: str) -> tuple[str, ...]:
 
 
 def parse_key(data: str) -> str | None:
-    """The name of the key that sent ``data``, or nothing if it is not one key."""
+    """Returns the name of the key that sent ``data``; None if it is not exactly one key."""
     names = key_names(data)
     return names[0] if names else None
 
 
 def matches_key(data: str, name: str) -> bool:
-    """Whether ``data`` is the key called ``name``, in whatever encoding it came."""
+    """Returns whether ``data`` is the key ``name`` in any encoding."""
     return canonical(name) in key_names(data)
 
 
 def is_key_release(data: str) -> bool:
-    """Whether ``data`` says that a key was let go. Text and pastes never do."""
+    """Returns whether ``data`` is a key release. Text and pastes never are."""
     return _phase(data) == "release"
 
 
 def is_key_repeat(data: str) -> bool:
-    """Whether ``data`` comes from a key that is held down."""
+    """Returns whether ``data`` is the repeat of a held key."""
     return _phase(data) == "repeat"
 
 
@@ -152,7 +152,7 @@ def _phase(data: str) -> str:
 
 
 def printable_text(data: str) -> str:
-    """What ``data`` types: itself if it is text, else what its key stands for, else nothing."""
+    """Returns the text that ``data`` types, or an empty string."""
     first = data[:1]
     if first < " " or "\x7f" <= first < "\xa0":
         stroke = parse(data) if first == "\x1b" else None
@@ -166,15 +166,12 @@ def _spell(key: str, modifiers: int) -> str:
     return "+".join([*(name for name, bit in _MODIFIERS.items() if modifiers & bit), key])
 
 
-# Finding one key in what a terminal sends, without taking anything else from it. Pure.
-
-
 _PICKED_KEYS = rb"(?s)\x1b\[[0-9:;]*[u~]|."
-"""The forms that a key with Ctrl can have: a sequence, or one byte."""
+"""The forms of a key with Ctrl: a sequence, or one byte."""
 
 
-def pick_key(data: bytes, name: str) -> tuple[bytes, int]:
-    """``data`` without the key called ``name``, and how often that was pressed."""
+def find_key(data: bytes, name: str) -> tuple[bytes, int]:
+    """Removes the key ``name`` from ``data``. Returns the rest and the number of presses."""
     rest, presses = b"", 0
     for key in re.findall(_PICKED_KEYS, data):
         text = key.decode("latin-1")

@@ -1,6 +1,6 @@
-"""What a terminal says by itself: answers to queries, and reports of focus, size and colours.
+"""Terminal reports: replies to queries, focus, size, colours, and the mouse.
 
-None of it was typed, so none of it reaches a component.
+Reports are not typed, so components never receive them as keys.
 """
 
 from __future__ import annotations
@@ -13,53 +13,54 @@ from pi.base.records import Record
 
 
 class DeviceAttributes(Record):
-    """The answer to DA1, which every terminal gives: what was asked before it and is still
-    unanswered will stay so.
+    """The reply to DA1, which every terminal supports.
+
+    Earlier queries without a reply are unsupported.
     """
 
     codes: tuple[int, ...]
 
 
 class KittyFlags(Record):
-    """The terminal speaks the Kitty keyboard protocol, with these flags on."""
+    """The terminal supports the Kitty keyboard protocol; these flags are active."""
 
     flags: int
 
 
 class ModeReport(Record):
-    """The answer to DECRQM: 0 unknown, 1 set, 2 reset, 3 always set, 4 always reset."""
+    """The reply to DECRQM: 0 unknown, 1 set, 2 reset, 3 always set, 4 always reset."""
 
     mode: int
     state: int
 
 
 class CellSize(Record):
-    """The pixels of one character cell."""
+    """The size of a character cell in pixels."""
 
     width: int
     height: int
 
 
 DEFAULT_CELL = CellSize(width=9, height=18)
-"""What a cell is taken for until the terminal tells."""
+"""The assumed size of a cell until the terminal reports it."""
 
 
 class ScreenSize(Record):
-    """The size of the screen in cells, told without being asked (mode 2048) or by query."""
+    """The size of the screen in cells, reported after a change (mode 2048) or on request."""
 
     columns: int
     rows: int
 
 
 class CursorPosition(Record):
-    """Where the cursor is, from zero at the top left."""
+    """The cursor position, from zero at the top left."""
 
     column: int
     row: int
 
 
 class Colour(Record):
-    """A colour of the terminal, each part from 0 to 1."""
+    """A colour of the terminal; each component is from 0 to 1."""
 
     slot: Literal["foreground", "background", "cursor"]
     red: float
@@ -68,19 +69,19 @@ class Colour(Record):
 
 
 class ColourScheme(Record):
-    """Whether the terminal is dark or light, asked for or because it changed."""
+    """Whether the terminal is dark or light, on request or after a change."""
 
     scheme: Literal["dark", "light"]
 
 
-class Focus(Record):
-    """The terminal window got or lost the keyboard."""
+class FocusReport(Record):
+    """The terminal window gained or lost the focus."""
 
     gained: bool
 
 
 class OtherReply(Record):
-    """A report that nothing here understands."""
+    """An unknown report."""
 
     data: str
 
@@ -94,7 +95,7 @@ Reply: TypeAlias = (
     | CursorPosition
     | Colour
     | ColourScheme
-    | Focus
+    | FocusReport
     | OtherReply
 )
 
@@ -106,7 +107,7 @@ _SLOTS: dict[str, Literal["foreground", "background", "cursor"]] = {
 
 
 def parse_reply(data: str) -> Reply | None:
-    """The reply in a complete escape sequence, or nothing if the sequence is a key."""
+    """Parses a complete escape sequence; None if it is a key."""
     if data[1:2] in "]P_^X":
         return _colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
@@ -131,13 +132,13 @@ def _colour(data: str) -> Colour | None:
 _HEX = r"([0-9a-fA-F]{1,4})"
 _COLOUR = rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
 _SHORT_COLOUR = r"\x1b\](1[012]);#((?:[0-9a-fA-F]{3}){1,4})(?:\x07|\x1b\\)"
-"""As older terminals write it: as many digits for each part."""
+"""The form of older terminals, with one to four digits per component."""
 
 _NEVER_A_KEY = r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])"
-"""Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
+"""Private parameters, old mouse reports, or intermediates except rxvt's ``$``."""
 
 _Form: TypeAlias = tuple[str, Callable[[re.Match[str]], Reply]]
-"""A pattern, compiled when it is first needed, and what it means."""
+"""A pattern, compiled on first use, and the function that creates the reply."""
 
 
 def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
@@ -147,8 +148,8 @@ def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
 _OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))
 
 _FORMS: dict[str, tuple[_Form, ...]] = {
-    "I": (_form("I", lambda _: Focus(gained=True)),),
-    "O": (_form("O", lambda _: Focus(gained=False)),),
+    "I": (_form("I", lambda _: FocusReport(gained=True)),),
+    "O": (_form("O", lambda _: FocusReport(gained=False)),),
     "c": (_form(r"\?([\d;]*)c", lambda found: DeviceAttributes(codes=_numbers(found[1]))),),
     "u": (_form(r"\?(\d+)u", lambda found: KittyFlags(flags=int(found[1]))),),
     "y": (
@@ -170,7 +171,7 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
         _OTHER,
     ),
     "R": (
-        # Modified F3 looks alike: CSI 1;2R to CSI 1;16R are keys, and we never ask in row one.
+        # A modified F3 looks the same: CSI 1;2R to CSI 1;16R are keys. We never query in row one.
         _form(
             r"(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R",
             lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
@@ -185,14 +186,11 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
     ),
     "x": (_OTHER,),
 }
-"""What replies look like after ``CSI``, by their last character."""
+"""Forms of replies after ``CSI``, by their last character."""
 
 
 def _numbers(parameters: str) -> tuple[int, ...]:
     return tuple(int(number) for number in parameters.split(";") if number)
-
-
-# Mouse reports in the SGR form: ``CSI < button ; column ; row M`` or ``m``.
 
 
 Action: TypeAlias = Literal["press", "release", "move", "drag", "wheel"]
@@ -204,7 +202,7 @@ _SHIFT, _ALT, _CTRL, _MOTION, _WHEEL, _EXTRA = 4, 8, 16, 32, 64, 128
 
 
 class MouseReport(Record):
-    """What the mouse did, in cells of the screen from zero at the top left."""
+    """A mouse event, in cells of the screen from zero at the top left."""
 
     action: Action
     button: Button
@@ -214,11 +212,11 @@ class MouseReport(Record):
     alt: bool = False
     ctrl: bool = False
     wheel_delta: int = 0
-    """Down is positive. Sideways wheels say zero."""
+    """Positive is down. Horizontal wheels have zero."""
 
 
 def parse_mouse(data: str) -> MouseReport | None:
-    """The mouse report in ``data``, or nothing."""
+    """Parses a mouse report in the SGR form ``CSI < button ; column ; row M`` or ``m``, or None."""
     found = re.fullmatch(_REPORT, data)
     if found is None:
         return None

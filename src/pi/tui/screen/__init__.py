@@ -1,6 +1,6 @@
-"""From a frame of rows to bytes: the append-only screen.
+"""The append-only screen: converts frames of rows to bytes.
 
-``ledger`` decides which rows enter the terminal's scrollback, ``audit`` notices rows that changed
-there although they may not, ``rows`` makes single rows fit to be written, ``emitters`` are the
-four shapes of bytes, and ``screen`` holds the state between two frames.
+``history`` decides which rows enter the terminal's scrollback and detects rows that changed there.
+``rows`` clips and compares single rows, ``emitters`` has the four update patterns, ``reflow`` and
+``pane_match`` find history again after a resize, and ``screen`` holds the state between frames.
 """

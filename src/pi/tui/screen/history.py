@@ -1,8 +1,8 @@
-"""Which rows are history, which are the window, and which may become history now. Pure.
+"""Which rows are history and which are the window; what the terminal shows. Pure.
 
-A frame is all rows that the components returned, from the very first. Its rows ``[0, committed)``
-are in the terminal's scrollback and final; the window shows the rows from ``top`` on. Rows at or
-below the *boundary* may still change and must not become history.
+A frame consists of all rows that the components returned, from the first one. Its rows ``[0,
+committed)`` are in the terminal's scrollback and final. The window shows the rows from ``top`` on.
+Rows at or below the *boundary* may still change and must not become history.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pi.tui.text.ansi import strip_sequences
 
 
 class Ledger(Record):
-    """How far history goes, and where the window begins."""
+    """The number of committed rows and the start of the window."""
 
     committed: int = 0
     top: int = 0
@@ -25,10 +25,10 @@ class Ledger(Record):
 def advance(
     ledger: Ledger, *, length: int, height: int, boundary: int, frozen: bool = False
 ) -> Ledger:
-    """The ledger after a frame of ``length`` rows on a window of ``height`` rows.
+    """Returns the ledger after a frame of ``length`` rows in a window of ``height`` rows.
 
-    ``frozen`` keeps rows from entering history: while an overlay covers them, what scrolls out
-    would take the overlay along. They follow when the overlay is gone.
+    ``frozen`` keeps rows out of history while an overlay covers them, because the overlay would
+    scroll out with them. They are committed when the overlay is gone.
     """
     if 0 < ledger.committed >= length:
         return _shrunk_into_history(length=length, height=height, boundary=boundary)
@@ -39,61 +39,49 @@ def advance(
 
 
 def _shrunk_into_history(*, length: int, height: int, boundary: int) -> Ledger:
-    """Nothing is left below history: show the end of the frame again, erase nothing above it."""
+    """Handles a frame that is shorter than history: shows its end again, erases nothing above."""
     top = max(0, length - height)
     return Ledger(committed=min(boundary, top), top=top)
 
 
-# What stands on the terminal below its history, as far as it is known.
-
-
 class Window:
-    """What stands on the terminal: at first a line with nothing on it, where the cursor is."""
+    """The known contents of the terminal below its history, initially one empty line."""
 
     def __init__(self, rows: int = 1) -> None:
         self.rows = [""] * rows
         self.cursor = Caret(rows - 1, 0)
-        self.way = ""
-        """What brings the cursor where it is said to be, if that is not known."""
+        self.cursor_move = ""
+        """The sequence that moves the cursor to its assumed position if that is not certain."""
         self.cursor_is_shown = False
         self.is_covered = False
-        """Whether an overlay lies over the rows."""
+        """Whether an overlay covers rows."""
         self.is_trusted = False
-        """Whether the terminal is known to be as we left it, from the first row on."""
+        """Whether the terminal is known to be unchanged, from the first row on."""
 
 
 def found_at(top: int, *, height: int) -> Window:
-    """The window from a row of the screen on; the cursor may be anywhere."""
+    """Creates the window from a row of the screen on. The cursor may be anywhere."""
     window = Window(height - top)
     window.cursor = Caret(0, 0)
-    window.way = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
+    window.cursor_move = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
     return window
 
 
 def disturbed(window: Window, *, before: int, height: int) -> Window:
-    """A window that filled the screen until frames were written that did not fit any more.
+    """Returns a full-screen window after misplaced frames were written over it.
 
-    They left the cursor anywhere. Rows that history may have given back are left alone: those by
-    which the screen is higher, and as many as a screen that gets lower and higher gives up at its
-    end, below the cursor.
+    They left the cursor anywhere. Rows that may have returned from history are not touched: as many
+    as the screen has grown, and as many as a screen that shrinks and grows again drops at its end,
+    below the cursor.
     """
     kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
     return found_at(min(kept, height - 1), height=height)
 
 
-# What is known to stand on the terminal, since it has said at which size it took each frame.
-#
-# A multiplexer changes its grid first and tells of it later. A frame that is written in between
-# was made for rows that stand elsewhere by now: it goes astray, and what it should have put into
-# history may not be there. Every frame is therefore followed by a question for the size
-# (``ASK_SIZE``), which is answered from the grid that took the frame. Terminals that do not
-# answer are trusted.
-
-
 ASK_SIZE = "\x1b[18t"
 
-_MOST_OPEN = 200
-"""Questions that are kept open; a terminal that leaves more of them unanswered never answers."""
+_MAX_OPEN = 200
+"""Pending size queries. A terminal that leaves more of them unanswered never answers."""
 
 
 class Checkpoint(Record):
@@ -108,50 +96,56 @@ class Checkpoint(Record):
     cursor: Caret
     is_covered: bool
     is_placed: bool = False
-    """Whether it was counted from the edge of the screen where to paint the frame."""
+    """Whether the position of the frame was counted from the edge of the screen."""
 
 
 class Checkpoints:
-    """Finds the last frame before one that went astray."""
+    """Finds the last frame before a misplaced one.
+
+    A multiplexer changes its grid first and reports the new size later. A frame written in between
+    was made for rows that have moved: it is misplaced, and rows that it should have put into
+    history may be missing. Every frame is therefore followed by a size query (``ASK_SIZE``), which
+    is answered from the grid that took the frame. Terminals that do not answer are trusted.
+    """
 
     def __init__(self) -> None:
-        self._open: deque[Checkpoint] = deque(maxlen=_MOST_OPEN)
+        self._open: deque[Checkpoint] = deque(maxlen=_MAX_OPEN)
         self._good: Checkpoint | None = None
-        self._is_astray = False
+        self._is_misplaced = False
         self._is_answered = False
-        """Whether the terminal has ever answered with the size that it is known to have."""
+        """Whether the terminal has ever answered with its known size."""
 
-    def ask(self, checkpoint: Checkpoint) -> None:
-        """A frame was written, with the question behind it."""
+    def record(self, checkpoint: Checkpoint) -> None:
+        """Records a frame that was written with a size query."""
         self._open.append(checkpoint)
 
-    def answer(self, *, fits: bool, is_higher: bool = False) -> None:
-        """The oldest open question is answered: whether the frame was made for such a grid.
+    def acknowledge(self, *, fits: bool, is_higher: bool = False) -> None:
+        """Handles the reply to the oldest query: whether the frame fits the terminal's size.
 
-        One that is only higher is as good, unless the frame was placed by the edge of the screen.
+        A screen that is only higher fits too, unless the frame was placed relative to its edge.
         """
         if not self._open:
             return
         checkpoint = self._open.popleft()
         if not (fits or (is_higher and not checkpoint.is_placed)):
-            self._is_astray = True
-        elif not self._is_astray:
+            self._is_misplaced = True
+        elif not self._is_misplaced:
             self._good, self._is_answered = checkpoint, True
 
     def cut(self, rows: int) -> None:
-        """History was given up from a row on: no way leads back to what was behind it."""
-        self._open = deque((_cut(each, rows) for each in self._open), _MOST_OPEN)
+        """Drops checkpoints beyond a row, because history was discarded from there on."""
+        self._open = deque((_cut(each, rows) for each in self._open), _MAX_OPEN)
         self._good = self._good and _cut(self._good, rows)
 
     def last_good(self) -> Checkpoint | None:
-        """Where to go back to; None if no frame went astray, as far as the terminal tells."""
-        may_be_astray = self._is_astray or bool(self._open)
+        """Returns the frame to return to; None if no frame was reported as misplaced."""
+        may_be_astray = self._is_misplaced or bool(self._open)
         return self._good if self._is_answered and may_be_astray else None
 
     def begin(self, checkpoint: Checkpoint | None = None) -> None:
-        """Forget all frames; this is what stands there now, if it is known."""
+        """Drops all frames; ``checkpoint`` is what the terminal shows now, if known."""
         self._open.clear()
-        self._good, self._is_astray = checkpoint, False
+        self._good, self._is_misplaced = checkpoint, False
 
 
 def _cut(checkpoint: Checkpoint, rows: int) -> Checkpoint:
@@ -160,40 +154,37 @@ def _cut(checkpoint: Checkpoint, rows: int) -> Checkpoint:
     return replace(checkpoint, ledger=Ledger(committed=committed, top=ledger.top))
 
 
-# Notices that rows which are already history have shifted, so that none is lost.
-#
-# A row in the scrollback cannot be changed. When a component changes it all the same, there are
-# two cases. Single rows edited or restyled in place: the copy in history is out of date, and
-# stays. Rows inserted or removed: everything below has moved, and a row would be skipped or shown
-# twice; then history is continued from the first row that differs. Duplicated, never lost.
-
-
 SAMPLED_ROWS = 8
-"""How many rows that are not blank are compared, from the end of history upwards."""
+"""Non-blank rows that are compared, from the end of history upwards."""
 REACH = 24
-"""How far upwards to look for them."""
+"""How far upwards these rows are searched."""
 
 
-def first_row_to_commit_again(
+def first_shifted_row(
     history: Sequence[str], before: Sequence[str], frame: Sequence[str], *, settled: int
 ) -> int | None:
-    """Where history must be continued, or None if it still stands as ``frame`` has it.
+    """Returns the row at which history must continue; None if it still matches ``frame``.
 
-    ``before`` is the frame that was painted last. Its rows from ``settled`` on were not final; if
-    a resize has moved some of them into history, every change of them counts.
+    A row in the scrollback cannot be changed. If a component changes it nevertheless, there are two
+    cases. For a row edited or restyled in place, the outdated copy in history stays. If rows were
+    inserted or removed, everything below has moved, and a row would be skipped or shown twice. Then
+    history continues from the first row that differs: rows may be duplicated, but never lost.
+
+    ``before`` is the frame that was painted last. Its rows from ``settled`` on were not final. If a
+    resize has moved some of them into history, every change of them counts.
     """
     restarts = (_shifted(history, before, frame), _changed(history, frame, settled))
     return min((row for row in restarts if row is not None), default=None)
 
 
 def _changed(history: Sequence[str], frame: Sequence[str], settled: int) -> int | None:
-    """The first row at or behind ``settled`` that was written and is different now."""
+    """Returns the first row at or after ``settled`` that was written and has changed."""
     rows = range(settled, min(len(history), len(frame)))
     return next((row for row in rows if _text(history[row]) != _text(frame[row])), None)
 
 
 def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> int | None:
-    """The first row that differs, if rows have come or gone."""
+    """Returns the first row that differs, if rows were inserted or removed."""
     if len(frame) <= len(history):
         start = _first_difference(history[: len(frame)], frame)
         return start if start < len(frame) else None
@@ -203,7 +194,7 @@ def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]
 
 
 def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> bool:
-    """Whether the last rows of history are where they were, but for one edited in place."""
+    """Returns whether the last rows of history are unmoved, except for one edited in place."""
     different: list[int] = []
     equal = 0
     for index in range(len(history) - 1, max(len(history) - 1 - REACH, -1), -1):
@@ -222,9 +213,9 @@ def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[s
 def _has_moved(
     row: int, history: Sequence[str], before: Sequence[str], frame: Sequence[str]
 ) -> bool:
-    """Whether a row that changed was not edited, but made room for another or took its place.
+    """Returns whether a changed row was moved rather than edited.
 
-    Rows that come or go at the very end of history disturb only one row of it.
+    Rows inserted or removed at the very end of history affect only one row of it.
     """
     below = slice(row + 1, row + 1 + REACH)
     old, new = _text(history[row]), _text(frame[row])
@@ -239,5 +230,5 @@ def _first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
 
 
 def _text(row: str) -> str:
-    """What a reader sees of a row; a change of style alone is no change."""
+    """Returns the visible text of a row, so that a change of style does not count."""
     return strip_sequences(row).rstrip()

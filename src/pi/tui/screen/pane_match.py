@@ -1,7 +1,7 @@
-"""Finds our rows again in what a pane says it has. Pure.
+"""Finds our rows in the contents of a tmux pane. Pure.
 
-After a resize only the pane knows which rows it has moved into its history, and what became of a
-frame that reached it in the middle of the change. Where it can be asked, it is believed.
+After a resize, only the pane knows which rows it has moved into its history, and where a frame
+ended up that arrived during the change. If the pane can be read, its contents are authoritative.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from itertools import product
 
 from pi.base.records import Record
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.reflow import Letters, Place, tail
+from pi.tui.screen.reflow import Place, UnwrappedText, tail
 
 _CONTEXTS = (600, 60, 20)
-"""Letters by which a place is known again: as many as there are, else fewer."""
+"""Letters that identify a position: as many as available, otherwise fewer."""
 _STEPS_BACK = (0, 4, 10, 25, 60)
-"""Rows before the end of history where it is looked for. The last ones may be out of date."""
-_HIGHEST = 60
-"""Rows of a screen that frames may have hit that went astray; or it is as high as it is now."""
+"""Rows before the end of history to search for. The last ones may be outdated."""
+_MAX_SCREEN_ROWS = 60
+"""Screen rows that misplaced frames may have hit, unless the screen is higher now."""
 
 
-class Tape(Record):
-    """What a pane has: the last rows of its history, then those of its screen."""
+class PaneText(Record):
+    """The contents of a pane: the last rows of its history, then the rows of its screen."""
 
     rows: Sequence[str]
     width: int
@@ -30,93 +30,96 @@ class Tape(Record):
 
     @property
     def above(self) -> int:
-        """How many of the rows are history."""
+        """The number of history rows."""
         return len(self.rows) - self.height
 
 
-class Found(Record, kw_only=False):
-    """Where history ends."""
+class HistoryMatch(Record, kw_only=False):
+    """The end of history."""
 
     place: Place
-    """As a place in our rows."""
+    """Its position in our rows."""
     top: int
-    """Rows of the screen that belong to history and stay as they are."""
+    """Rows of the screen that belong to history and stay unchanged."""
 
 
 def find_end_of_history(
-    tape: Tape, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
-) -> Found | None:
-    """Which of ``rows`` the pane has in its history; None if they cannot be found there.
+    pane: PaneText, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
+) -> HistoryMatch | None:
+    """Finds which of ``rows`` are in the pane's history; None if they are not found.
 
-    ``ledger`` says how many there should be. ``sure`` says how many had arrived before frames went
-    astray, if some did. There are more if a resize has moved some, fewer if they never arrived or
-    were overwritten. Those that it has brought back onto the screen are left there.
+    ``ledger`` has the expected number. ``sure`` is the number that had arrived before misplaced
+    frames, if there were any. More rows are in history if the resize has moved some; fewer if they
+    never arrived or were overwritten. Rows that the pane has moved back to the screen stay there.
     """
-    ours, theirs = Letters(rows), Letters(tape.rows)
-    edge, wanted = theirs.place(tape.above), ours.place(ledger.committed)
+    ours, theirs = UnwrappedText(rows), UnwrappedText(pane.rows)
+    edge, expected = theirs.place(pane.above), ours.place(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
-        return None if window is None else Found(wanted, max(0, window - tape.above))
+        return None if window is None else HistoryMatch(expected, max(0, window - pane.above))
     if sure is None:
-        known = _known_again(ours, theirs, ledger.committed, near=edge.letters)
+        known = _find_by_context(ours, theirs, ledger.committed, near=edge.letters)
         if known is None:
             return None
     else:
-        highest = max(_HIGHEST, tape.height)
-        known = _known_above(ours, theirs, sure, highest=highest)
-        if known is None:  # not even what stood above the screen: say it all again
-            return Found(Place(ours.starts[max(0, sure - highest)]), 0)
+        highest = max(_MAX_SCREEN_ROWS, pane.height)
+        known = _find_above_screen(ours, theirs, sure, highest=highest)
+        if known is None:  # not even the rows above the screen were found: write everything again
+            return HistoryMatch(Place(ours.starts[max(0, sure - highest)]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
-    end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
-    blanks = wanted.blanks if end == wanted.letters else 0
-    return _found(tape, theirs, Place(end, blanks), shift=at - start)
+    end = _end(ours, same, reached=edge.letters - at + start, expected=expected.letters)
+    blanks = expected.blanks if end == expected.letters else 0
+    return _found(pane, theirs, Place(end, blanks), shift=at - start)
 
 
-def _end(ours: Letters, same: int, *, reached: int, wanted: int) -> int:
-    """How many letters are history, if the pane has ``same`` and ``reached`` of them above."""
-    whole = max(ours.row_end(reached), wanted)  # a row that is wrapped now stays in one piece
+def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
+    """Returns how many letters are history.
+
+    The pane has ``same`` of them, and ``reached`` of them above its screen.
+    """
+    whole = max(ours.row_end(reached), expected)  # a row that is wrapped now stays in one piece
     if same >= whole:
         return whole
     if same >= reached:
-        return max(reached, min(same, wanted))
-    return ours.row_start(same)  # what follows is something else, and may begin alike
+        return max(reached, min(same, expected))
+    return ours.row_start(same)  # the rest is different and may only begin alike
 
 
-def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
-    """History ends at ``end`` of ours, which is ``shift`` letters further in the pane."""
-    edge = theirs.place(tape.above)
+def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
+    """Returns the match for ``end`` in our rows, which is ``shift`` letters further in the pane."""
+    edge = theirs.place(pane.above)
     there = end.letters + shift
-    if there < edge.letters:  # what follows in history is something else
-        return Found(end, 0)
+    if there < edge.letters:  # the rest of the pane's history is different
+        return HistoryMatch(end, 0)
     blanks = end.blanks if there > edge.letters else max(end.blanks, edge.blanks)
     row, damaged = theirs.row(Place(there, blanks))
-    if damaged and row >= tape.above:
-        return Found(Place(end.letters - damaged), row - tape.above)
-    last = tail(tape.rows[tape.above - 1]) if tape.above else ""
-    return Found(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
+    if damaged and row >= pane.above:
+        return HistoryMatch(Place(end.letters - damaged), row - pane.above)
+    last = tail(pane.rows[pane.above - 1]) if pane.above else ""
+    return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 
-def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int | None:
-    """Where in ``theirs`` a window begins that does not follow history."""
+def _window_row(ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int) -> int | None:
+    """Finds in ``theirs`` a window that does not follow history."""
     start = ours.place(top).letters
-    at = _followed_alike(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near)
     if at is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
     return theirs.first_row_with_letters(at) - blanks
 
 
-def _known_again(
-    ours: Letters, theirs: Letters, committed: int, *, near: int
+def _find_by_context(
+    ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int
 ) -> tuple[int, int] | None:
-    """The end of history, or a place before it, by letters before it in ours and in theirs.
+    """Finds the end of history, or a position before it, by the letters around it.
 
-    What follows history was written as it is now. What stands before its end may be wrapped as it
-    was long ago, and rows that are out of date may have come in between.
+    The text after the end of history has its current form. The text before it may be wrapped at an
+    earlier width, and outdated rows may be in between.
     """
     start = ours.starts[committed]
-    at = _followed_alike(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near)
     if at is not None:
         return start, at
     for count, back in product(_CONTEXTS, _STEPS_BACK):
@@ -127,13 +130,13 @@ def _known_again(
     return None
 
 
-def _known_above(
-    ours: Letters, theirs: Letters, sure: int, *, highest: int
+def _find_above_screen(
+    ours: UnwrappedText, theirs: UnwrappedText, sure: int, *, highest: int
 ) -> tuple[int, int] | None:
-    """Like that for a place above the screen: the one from which both say the same the furthest.
+    """Like ``_find_by_context`` for positions above the screen: takes the longest common text.
 
-    A frame that went astray may have hit rows of history that were back on the screen. Only what
-    stands above them tells how far it is whole.
+    A misplaced frame may have hit history rows that were back on the screen. Only the rows above
+    them show how much of history is intact.
     """
     best: tuple[int, int] | None = None
     furthest = -1
@@ -151,14 +154,16 @@ def _known_above(
     return best
 
 
-def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
-    """The place in ``theirs`` that is followed by the same letters as ``start`` in ours.
+def _find_by_following_text(
+    ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int
+) -> int | None:
+    """Finds the position in ``theirs`` that is followed by the same letters as ``start`` in ours.
 
-    Lines repeat themselves: of several places, the one that is followed alike the furthest, then
-    the one before which the same stands, then the nearest.
+    Lines can repeat. Of several positions it takes the one with the longest common text after it,
+    then the one with the same text before it, then the nearest.
     """
 
-    def likeness(at: int) -> tuple[int, int, int]:
+    def similarity(at: int) -> tuple[int, int, int]:
         before, after = ours.around(start, _CONTEXTS[0])
         there_before, there_after = theirs.around(at, _CONTEXTS[0])
         return (
@@ -169,18 +174,18 @@ def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) ->
 
     for count in _CONTEXTS:
         if places := theirs.places(ours.around(start, count)[1]):
-            return max(places, key=likeness)
+            return max(places, key=similarity)
     return None
 
 
-def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
-    """How far both say the same from ``start`` on, be it in another order as tables do."""
+def _same(ours: UnwrappedText, theirs: UnwrappedText, start: int, *, shift: int) -> int:
+    """Returns how far both texts agree from ``start`` on; in a table the order may differ."""
     their_ends = set(theirs.starts)
     while True:
         start += _common(ours.text[start:], theirs.text[start + shift :])
         row = ours.first_row_with_letters(start)
         begin = ours.starts[row]
-        for end in ours.starts[row + 1 : row + _HIGHEST]:
+        for end in ours.starts[row + 1 : row + _MAX_SCREEN_ROWS]:
             if end <= start or end + shift not in their_ends:
                 continue
             if ours.weight(begin, end) == theirs.weight(begin + shift, end + shift):
@@ -191,7 +196,7 @@ def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
 
 
 def _common(ours: str, theirs: str) -> int:
-    """How many first letters are the same."""
+    """Returns the length of the common prefix."""
     length = min(len(ours), len(theirs))
     if ours[:length] == theirs[:length]:
         return length

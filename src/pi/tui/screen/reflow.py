@@ -1,7 +1,7 @@
-"""The letters of rows: what stays the same when they are wrapped at another width. Pure.
+"""Finds the end of history after a width change. Pure.
 
-Spaces, borders and indentation change with the width, and terminals disagree about marks and
-pictures. Letters and digits stay, in the same order, except for tables.
+Spaces, borders and indentation change with the width, and terminals disagree about combining marks
+and images. Letters and digits stay in the same order, except in tables, so only these are compared.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from pi.tui.screen.rows import Caret, has_certain_width, lines_of
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import slice_columns, visible_width
 
-FEWEST = 10
-"""Letters that are too few to know a place by."""
+MIN_LETTERS = 10
+"""The minimum number of letters that identify a position."""
 
 
 class Place(Record, kw_only=False):
-    """A place between two letters of some rows."""
+    """A position between two letters of some rows."""
 
     letters: int
-    """How many stand before it."""
+    """The number of letters before it."""
     blanks: int = 0
-    """How many rows without letters stand between the last letter and it."""
+    """The number of rows without letters between the last letter and the position."""
     tail: str = ""
-    """What follows the last letter on its row and stands before it, such as a full stop."""
+    """What follows the last letter on its row before the position, such as a full stop."""
 
 
-class Letters:
-    """The letters of rows, one after the other."""
+class UnwrappedText:
+    """The letters of rows, concatenated."""
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._rows = rows
         of_rows = [letters(row) for row in rows]
         self.text = "".join(of_rows)
         self.starts = [0, *accumulate(map(len, of_rows))]
-        """How many letters stand before each row, and at the end."""
+        """The number of letters before each row, and in total."""
 
     def place(self, row: int) -> Place:
-        """The place before a row."""
+        """Returns the position before a row."""
         count = self.starts[row]
         first = bisect_left(self.starts, count)
         return Place(count, row - first, tail=tail(self._rows[first - 1]) if first else "")
 
     def row(self, place: Place) -> tuple[int, int]:
-        """The row in which a place is, and how many of its letters stand before it there.
+        """Returns the row of a position, and how many of its letters come before the position.
 
-        It is the first row that is not over; rows without letters are over as far as it says.
+        This is the first row that is not complete.
         """
         row = bisect_left(self.starts, place.letters)
         if self.starts[row] > place.letters:
@@ -61,23 +61,23 @@ class Letters:
         return row, 0
 
     def first_row_with_letters(self, letters: int) -> int:
-        """The row of the next letter behind so many."""
+        """Returns the row of the letter with this index."""
         return bisect_right(self.starts, letters) - 1
 
     def row_start(self, letters: int) -> int:
-        """How many letters stand before the row of the next letter behind so many."""
+        """Returns the number of letters before the row of the letter with this index."""
         return self.starts[self.first_row_with_letters(letters)]
 
     def row_end(self, letters: int) -> int:
-        """How many letters stand before the end of the row in which so many are reached."""
+        """Returns the number of letters before the end of the row that reaches ``letters``."""
         return self.starts[min(bisect_left(self.starts, letters), len(self._rows))]
 
     def around(self, at: int, count: int) -> tuple[str, str]:
-        """At most ``count`` letters on either side of a place."""
+        """Returns at most ``count`` letters on each side of a position."""
         return self.text[max(0, at - count) : at], self.text[at : at + count]
 
     def weight(self, start: int, end: int) -> int:
-        """What is the same for as many letters in another order, as tables say them."""
+        """Returns a sum that is equal for the same letters in another order, as in tables."""
         return self._weights[end] - self._weights[start]
 
     @cached_property
@@ -85,14 +85,14 @@ class Letters:
         return [0, *accumulate(ord(letter) ** 3 for letter in self.text)]
 
     def find(self, before: str, after: str, *, near: int) -> int | None:
-        """The place between two texts, nearest to ``near``; None if they say too little."""
+        """Returns the position between two texts nearest to ``near``; None if too short."""
         places = (at + len(before) for at in self.places(before + after))
         return min(places, key=lambda place: abs(place - near), default=None)
 
     def places(self, text: str) -> list[int]:
-        """Every place before a text; none if it says too little."""
+        """Returns all positions before a text; none if it is too short."""
         places: list[int] = []
-        at = self.text.find(text) if len(text) >= FEWEST else -1
+        at = self.text.find(text) if len(text) >= MIN_LETTERS else -1
         while at >= 0:
             places.append(at)
             at = self.text.find(text, at + 1)
@@ -100,21 +100,21 @@ class Letters:
 
 
 def letters(row: str) -> str:
-    """The letters and digits of a row."""
+    """Returns the letters and digits of a row."""
     return "".join(filter(str.isalnum, strip_sequences(row)))
 
 
 def tail(row: str) -> str:
-    """What a row says behind its last letter."""
+    """Returns what follows the last letter of a row."""
     text = strip_sequences(row)
     end = next((at for at in range(len(text), 0, -1) if text[at - 1].isalnum()), 0)
     return text[end:].strip()
 
 
-def index_behind(text: str, count: int, *, tail: str = "") -> int:
-    """Where in a text, free of sequences, it goes on behind its first ``count`` letters.
+def index_after(text: str, count: int, *, tail: str = "") -> int:
+    """Returns the index in a text without sequences after its first ``count`` letters.
 
-    Spaces are left out, and ``tail`` if it is what follows, because it was said with them.
+    Spaces are skipped, and ``tail`` if it follows, because it was written with these letters.
     """
     at = seen = 0
     while seen < count and at < len(text):
@@ -126,69 +126,68 @@ def index_behind(text: str, count: int, *, tail: str = "") -> int:
     return len(text) - len(rest)
 
 
-# Where history ends in a frame of another width. Pure.
-#
-# History keeps its old wrap, so it mostly ends in the middle of a row that is wrapped anew. What
-# is left of that row is carried over: it is written behind history, and the frame goes on below
-# it. So no part of a line is said twice and none never.
-
-
 NEAR = 600
-"""Rows around the counted place in which the seam is looked for; a table may be as long."""
+"""Rows around the estimated position that are searched; a table may be this long."""
 _CONTEXT = 60
-"""Letters on either side of the seam that are compared."""
-_FURTHEST = 60
-"""Rows of the old frame that are carried over at most, if the seam is in a table."""
+"""Letters on each side of the boundary that are compared."""
+_MAX_CARRIED_ROWS = 60
+"""Rows of the old frame that are carried over at most, if the boundary is in a table."""
 
 
-class Seam(Record, kw_only=False):
+class HistoryBoundary(Record, kw_only=False):
     """How a frame continues history."""
 
     row: int
     """Its first row that is not history."""
     carried: tuple[str, ...] = ()
-    """What has to be said before it."""
+    """The text to write before it."""
 
 
-def find_seam(
+def find_boundary(
     old: Sequence[str], place: Place, new: Sequence[str], *, width: int, is_whole: bool = True
-) -> Seam:
-    """The seam in ``new``, whose rows say the same as ``old`` but are ``width`` columns wide.
+) -> HistoryBoundary:
+    """Finds the end of history in ``new``, which has the text of ``old`` at ``width`` columns.
 
-    ``place`` is where history ends in ``old``, which ``is_whole`` if it begins with its frame. Only
-    letters are compared, near the place that counting from the end gives; rows that are cut at
-    their width make that inexact. The cells of a table say them in another order: then the old rows
-    are carried over until both have said the same. If nothing fits the seam is too far up, so that
-    rows are written twice rather than never.
+    History keeps its old wrap, so it usually ends in the middle of a row that is wrapped
+    differently now. The rest of that row is carried over: it is written after history, and the
+    frame continues below it. So no part of a line is duplicated or lost.
+
+    ``place`` is the end of history in ``old``; ``is_whole`` means that ``old`` begins with its
+    frame. Letters are compared near the position estimated by counting from the end, which is
+    inexact if rows are truncated. In a table the letters have another order: then old rows are
+    carried over until both texts have had the same letters. Without a match the boundary is moved
+    up, so that rows are duplicated rather than lost.
     """
-    ours = Letters(old)
-    guess = _counted_from_the_end(len(ours.text) - place.letters, new)
+    ours = UnwrappedText(old)
+    guess = _row_from_end(len(ours.text) - place.letters, new)
     first = max(guess - NEAR, 0)
-    theirs = Letters(new[first : guess + NEAR])
+    theirs = UnwrappedText(new[first : guess + NEAR])
     missing = len(ours.text) - len(theirs.text)
     missing -= sum(len(letters(row)) for row in new[guess + NEAR :])
     row, part = ours.row(place)
     here, carried = place, list[str]()
-    found = _known_again(ours, place.letters, theirs, shift=-missing)
+    found = _find_by_context(ours, place.letters, theirs, shift=-missing)
     if found is None:
         begun = row + 1 if part else row
-        in_step = _next_in_step(
+        in_step = _next_equal_row(
             ours, begun, theirs, shift=-missing, is_whole=is_whole and not first
         )
         if in_step is None:
-            return Seam(guess)
+            return HistoryBoundary(guess)
         end, found = in_step
         here = ours.place(end)
-        carried = _left_of(old[row:end], part, place.tail, width=width)
+        carried = _remaining_rows(old[row:end], part, place.tail, width=width)
     there, done = theirs.row(Place(found, here.blanks))
     if done:
         carried += _rest(new[first + there], done, here.tail, width=width)
         there += 1
-    return Seam(first + there, tuple(carried))
+    return HistoryBoundary(first + there, tuple(carried))
 
 
-def _known_again(ours: Letters, at: int, theirs: Letters, *, shift: int) -> int | None:
-    """The place in ``theirs`` that stands between the same letters as ``at`` in ours."""
+def _find_by_context(
+    ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int
+) -> int | None:
+    """Finds the position in ``theirs`` between the same letters as ``at`` in ours."""
     before, after = ours.around(at, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
         found = theirs.find(left, right, near=at + shift)
@@ -197,13 +196,13 @@ def _known_again(ours: Letters, at: int, theirs: Letters, *, shift: int) -> int 
     return None
 
 
-def _next_in_step(
-    ours: Letters, row: int, theirs: Letters, *, shift: int, is_whole: bool
+def _next_equal_row(
+    ours: UnwrappedText, row: int, theirs: UnwrappedText, *, shift: int, is_whole: bool
 ) -> tuple[int, int] | None:
-    """The first row from ``row`` on before which both have said the same, in whatever order.
+    """Finds the first row from ``row`` on before which both texts have the same letters.
 
-    If there is none, the last one above it. Also says how many letters of theirs are before it.
-    ``is_whole`` says that both begin with their frame.
+    Their order does not matter. If there is none, takes the last such row above. Also returns the
+    number of letters before it. ``is_whole`` means that both texts begin with their frame.
     """
     their_starts = set(theirs.starts)
     above: tuple[int, int] | None = None
@@ -214,7 +213,7 @@ def _next_in_step(
         if found is None:
             continue
         above = above or (start, found)
-        for end in range(row, min(row + _FURTHEST, len(ours.starts) - 1)):
+        for end in range(row, min(row + _MAX_CARRIED_ROWS, len(ours.starts) - 1)):
             there = found + ours.starts[end] - at
             if not found < there <= len(theirs.text) or there not in their_starts:
                 continue
@@ -223,10 +222,10 @@ def _next_in_step(
     return above
 
 
-def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
-    """Old rows behind the first ``done`` letters; the terminal wraps those that it measures alike.
+def _remaining_rows(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
+    """Returns the old rows after the first ``done`` letters.
 
-    The others are cut into pieces.
+    Rows of certain width are left to the terminal to wrap. The others are split.
     """
     if not rows:
         return []
@@ -239,9 +238,9 @@ def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[s
 
 
 def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
-    """A row without its first ``done`` letters, but as far to the right as it begins."""
+    """Returns a row without its first ``done`` letters, with its indentation."""
     text = strip_sequences(row)
-    at = index_behind(text, done, tail=tail)
+    at = index_after(text, done, tail=tail)
     if not text[at:].strip():
         return []
     indent = len(text) - len(text.lstrip())
@@ -249,14 +248,14 @@ def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
 
 
 def _pieces(row: str, width: int) -> Iterator[str]:
-    """A row in pieces that fit."""
+    """Splits a row to the width."""
     yield slice_columns(row, 0, width)
     for start in range(width, visible_width(row.rstrip()), width):
         yield slice_columns(row, start, width)
 
 
-def _counted_from_the_end(count: int, frame: Sequence[str]) -> int:
-    """The row with so many letters from there to the end, or the first of blank ones above it."""
+def _row_from_end(count: int, frame: Sequence[str]) -> int:
+    """Returns the row with ``count`` letters from there to the end, or blank rows above it."""
     place = len(frame)
     while place > 0 and (count > 0 or not letters(frame[place - 1])):
         place -= 1
@@ -264,33 +263,28 @@ def _counted_from_the_end(count: int, frame: Sequence[str]) -> int:
     return place
 
 
-# What a resize inside a multiplexer does to rows that stand there. Pure.
-#
-# A multiplexer keeps its own history, which can be neither erased nor written again. It re-wraps
-# the rows on its screen by itself, keeps the cursor on its character, and moves what no longer
-# fits above it into history. The screen only has to find its rows again.
-
-
 class Reflowed(Record, kw_only=False):
-    """Where things are after a resize."""
+    """Positions after a resize."""
 
     cursor_row: int
-    """Rows on the screen above the cursor's, from the first painted one that is there whole."""
+    """Screen rows above the cursor, from the first painted row that is there completely."""
     pushed: int
-    """How many of the painted rows have left the screen at the top, the last maybe in part."""
+    """The number of painted rows that have left the screen at the top, the last maybe in part."""
     rest: int = 0
-    """Rows at the top of the screen that are what is left of that one."""
+    """Rows at the top of the screen that remain of that row."""
 
 
 def reflow(
     painted: Sequence[str], cursor: Caret, *, below: int = 0, width: int, height: int
 ) -> Reflowed:
-    """What becomes of painted rows, none of which was wrapped, on a screen of another size.
+    """Predicts where unwrapped, painted rows are after a resize in a multiplexer.
 
-    ``below`` counts the empty rows of the screen under them. What no longer fits into the height
-    is first given up at the bottom, as far as the cursor; then everything is wrapped, and what is
-    too much leaves at the top. This is what tmux does, if the rows were written as
-    ``RowPrinter(erases_first=True)`` writes them.
+    A multiplexer keeps its own history, which can be neither erased nor rewritten. It re-wraps the
+    rows on its screen, keeps the cursor on its character, and moves what no longer fits into
+    history. ``below`` is the number of empty screen rows below the rows. Rows that no longer fit
+    the height are first dropped at the bottom, up to the cursor. Then all rows are wrapped, and the
+    excess leaves at the top. tmux does this if the rows were written by
+    ``RowPrinter(erases_first=True)``.
     """
     rows = [*painted, *[""] * below]
     too_many = max(0, len(rows) - height)
@@ -306,7 +300,7 @@ def reflow(
 
 
 def _piece_of(column: int, row: str, width: int) -> int:
-    """Which line of a wrapped row has a column; the last one what is behind its end."""
+    """Returns the line of a wrapped row that has a column; the last one beyond its end."""
     pieces, place = lines_of(row, width), 0
     while place < len(pieces) - 1 and column >= pieces[place]:
         column -= pieces[place]

@@ -1,4 +1,10 @@
-"""Single rows, made fit to be written: no wider than the window, no style left open. Pure."""
+"""Single rows: filter sequences, clip, compare, find the cursor; overlays. Pure.
+
+Written rows are at most as wide as the window and close their styles. Text from outside is
+sanitised where it enters a component. If that was forgotten, a file name could move the cursor, set
+the window's title or fill the clipboard. ``permitted`` therefore removes everything from a row
+except the forms that this package writes.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +30,16 @@ from pi.tui.text.width import (
 log = logging.getLogger(__name__)
 
 
-# The last check of a row before it is written: which sequences in it a terminal may obey. Pure.
-#
-# Text from outside is sanitised where it enters a component. Where that was forgotten, a file
-# name could move the cursor, set the window's title or fill the clipboard; so every row is held
-# against the forms that this package itself puts into rows, and everything else is removed.
-
-
 _BIDI = r"\u202a-\u202e\u2066-\u2069"
-"""Overrides and isolates, which let text look like something else."""
+"""Bidirectional overrides and isolates, which can disguise text."""
 _STYLE = r"\x1b\[[0-9;:]*+m"
 _LINK = rf"\x1b\]8;[A-Za-z0-9_=:.-]*+;(?:(?i:{'|'.join(LINKED_SCHEMES)})[!-~]*+)?+(?:\x07|\x1b\\)"
 _STYLED = re.compile(rf"(?:[^\x00-\x1f\x7f-\x9f{_BIDI}]++|{_STYLE}|{_LINK})*+")
-"""What nearly every row is: text, styles (SGR) and links (OSC 8)."""
+"""The common case: text, styles (SGR) and links (OSC 8)."""
 
 _BASE64 = r"[A-Za-z0-9+/=]*"
-# What pi.tui.images writes into rows. Other commands of the same protocols read and delete
-# files (Kitty's t=f and t=t) or store downloads (iTerm2 without inline=1).
+# What pi.tui.images writes into rows. Other commands of the same protocols read and delete files
+# (Kitty's t=f and t=t) or store downloads (iTerm2 without inline=1).
 _KITTY = r"\x1b_Ga=p,q=2,C=1,i=\d+,p=1,c=\d+,r=\d+\x1b\\"
 _ITERM = (
     r"\x1b\]1337;File=inline=1(?:;(?:size|width|height|preserveAspectRatio|name)=[A-Za-z0-9+/=%]*)*"
@@ -51,18 +50,18 @@ _DRAWN_FROM_BELOW = rf"\x1b7(?:\x1b\[\d+A)?(?:{_ITERM}|{_SIXEL})\x1b8"
 
 
 def permitted(row: str) -> str:
-    """The row without controls, and without sequences that are no style, link or picture of ours.
+    """Removes controls and all sequences except styles, links and our images.
 
-    What is removed took no column, so the row is as wide as before.
+    Removed sequences take no column, so the width does not change.
     """
     if row.isprintable() or _STYLED.fullmatch(row):
         return row
-    return _ours_or_any().sub(lambda found: found["ours"] or "", row)
+    return _sequence_pattern().sub(lambda found: found["ours"] or "", row)
 
 
 @cache
-def _ours_or_any() -> re.Pattern[str]:
-    """Compiled for the first row that is more than styled text."""
+def _sequence_pattern() -> re.Pattern[str]:
+    """Compiles the pattern for the first row that is more than styled text."""
     ours = "|".join((r"[\t\n]", _STYLE, _LINK, _KITTY, _DRAWN_FROM_BELOW))
     return re.compile(f"(?P<ours>{ours})|{SEQUENCE.pattern}|[{_BIDI}]", re.VERBOSE)
 
@@ -76,8 +75,8 @@ ERASE_ROW = "\x1b[2K"
 
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
 _FROM_BELOW = r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8"
-"""A picture that is drawn from its last row, see ``pi.tui.images.graphics``."""
-_SURE_RANGES = (
+"""An image that is drawn from its last row, see ``pi.tui.images.graphics``."""
+_CERTAIN_RANGES = (
     (" ", "~"),
     ("\u00c0", "\u024f"),  # Latin
     ("\u0400", "\u0482"),  # Cyrillic
@@ -86,50 +85,52 @@ _SURE_RANGES = (
     ("\u4e00", "\u9fff"),  # Chinese
     ("\uac00", "\ud7a3"),  # Korean
 )
-"""Characters on whose width all terminals agree, so that what follows them can be reached."""
-_UNSURE = (
+"""Characters with the same width in all terminals, so that columns after them are certain."""
+_UNCERTAIN = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u109f\u1700-\u1dff\u200c\u200d\u20d0-\u20ff"
     "\u302a-\u302f\u3099\u309a\ua66f-\uabff\ufe00-\ufe2f\U00010000-\U0010ffff]"
 )
-"""Characters whose width terminals disagree about, above all in the last column, and blocks with
-marks that combine: beside the last column Ghostty adds them to what stood there before.
+"""Characters whose width differs between terminals, especially in the last column.
+
+Includes blocks with combining marks: next to the last column, Ghostty adds them to the previous
+contents.
 """
 _NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
 
 
 class LineTooWide(Exception):
-    """A component returned a row that does not fit; only strict screens raise it."""
+    """A component returned a row that is too wide. Raised by strict screens only."""
 
 
 class ForeignSequence(Exception):
-    """A component returned a row with a forbidden sequence; only strict screens raise it."""
+    """A component returned a row with a forbidden sequence. Raised by strict screens only."""
 
 
 class Change(NamedTuple):
-    """What must be written, and from which column on, to turn one row into another."""
+    """The text that turns one row into another, and the column at which to write it."""
 
     column: int
     text: str
 
 
 class Caret(NamedTuple):
-    """Where the terminal's cursor belongs, counted from the window's first row and column."""
+    """The position of the terminal's cursor, relative to the window."""
 
     row: int
     column: int
 
 
 class RowPrinter:
-    """Turns rows into bytes for a window of ``width`` columns.
+    """Converts rows to bytes for a window of ``width`` columns.
 
-    What stood there is erased first if a row may be of another width on the terminal: what is left
-    of it would be seen, or grow together with a flag. Erasing afterwards would take the last cell.
+    The old contents are erased first if the width of a row is uncertain: remains would be visible
+    or combine with a flag. Erasing afterwards would erase the last cell.
 
-    Only sequences that are ``permitted`` are written, whatever components return. A row that is too
-    wide is cut. Both are logged, or raise ``ForeignSequence`` and ``LineTooWide`` if ``strict``.
+    Only ``permitted`` sequences are written. A row that is too wide is cut. Both are logged, or
+    raise ``ForeignSequence`` and ``LineTooWide`` if ``strict``.
 
-    With ``erases_first`` nothing is erased behind a row: cells that were written once and then
-    erased still count for tmux when it wraps its rows, unless the whole row was erased.
+    With ``erases_first`` nothing is erased after a row: tmux includes cells that were written and
+    then erased when it wraps a row, unless the whole row was erased.
     """
 
     def __init__(self, width: int, *, strict: bool = False, erases_first: bool = False) -> None:
@@ -138,7 +139,7 @@ class RowPrinter:
         self._erases_first = erases_first
 
     def whole(self, row: str, *, fresh: bool = False) -> str:
-        """A complete row for the beginning of a line, which is blank already if ``fresh``."""
+        """Returns a complete row for the start of a line, which is blank if ``fresh``."""
         row, columns = self._fitted(row)
         text = row + END_OF_STYLES
         if fresh:
@@ -149,10 +150,10 @@ class RowPrinter:
         return text + ERASE_REST if columns < self._width else text
 
     def unbroken(self, row: str) -> str:
-        """A complete row for a blank line, which the terminal wraps by itself if it is too wide.
+        """Returns a complete row for a blank line. The terminal wraps it if it is too wide.
 
-        It then counts as one row for those that read the terminal's history, and is all there even
-        if the terminal has become narrower unnoticed.
+        It counts as one row in the terminal's history, and is complete even if the terminal has
+        become narrower unnoticed.
         """
         if not has_certain_width(row):
             return self.whole(row, fresh=True)
@@ -160,14 +161,14 @@ class RowPrinter:
         return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
 
     def lines(self, row: str) -> int:
-        """How many lines such a row takes."""
+        """Returns how many lines such a row takes."""
         return len(lines_of(row, self._width)) if has_certain_width(row) else 1
 
     def change(self, old: str, new: str) -> Change:
-        """The least to write over ``old`` so that ``new`` stands there."""
+        """Returns the shortest change from ``old`` to ``new``."""
         new, columns = self._fitted(new)
         old = permitted(old)  # as it was written
-        start, state = _where_they_part(old, new)
+        start, state = _first_difference(old, new)
         is_shorter = columns < min(visible_width(old), self._width)
         if start == 0 or is_image(old) or is_image(new) or (is_shorter and self._erases_first):
             return Change(0, self.whole(new))
@@ -180,10 +181,10 @@ class RowPrinter:
         return Change(visible_width(new[:start]), text)
 
     def _fitted(self, row: str) -> tuple[str, int]:
-        """The row as it fits, and its columns."""
+        """Returns the row cut to the width, and its columns."""
         if _NOT_IN_A_ROW.search(row):
             if self._strict and "\t" not in row:
-                raise LineTooWide(f"a row holds a line break, which is two rows: {row!r}")
+                raise LineTooWide(f"a row contains a line break: {row!r}")
             row = expand_tabs(row).replace("\r", "").replace("\n", " ")
         row = self._permitted(row)
         columns = visible_width(row)
@@ -198,7 +199,7 @@ class RowPrinter:
     def _permitted(self, row: str) -> str:
         kept = permitted(row)
         if kept is not row and kept != row:
-            message = f"a row holds what a terminal would obey: {row!r}"
+            message = f"a row contains a forbidden control sequence: {row!r}"
             if self._strict:
                 raise ForeignSequence(message)
             log.warning("removed: %s", message)
@@ -206,13 +207,13 @@ class RowPrinter:
 
 
 def has_certain_width(row: str) -> bool:
-    """Whether nothing in a row is known to be of another width elsewhere."""
-    # Nearly all rows are simple; the first frame does not wait until the pattern is compiled.
-    return is_simple(strip_sequences(row)) or re.search(_UNSURE, row) is None
+    """Returns whether all terminals agree on the width of a row."""
+    # Nearly all rows are simple, so the first frame need not compile the pattern.
+    return is_simple(strip_sequences(row)) or re.search(_UNCERTAIN, row) is None
 
 
 def lines_of(row: str, width: int) -> list[int]:
-    """How many columns each line has that a row is wrapped into; a wide character is never cut."""
+    """Returns the width of each line of a wrapped row. A wide character is never split."""
     columns = visible_width(row)
     if columns <= width:
         return [columns]
@@ -226,24 +227,24 @@ def lines_of(row: str, width: int) -> list[int]:
 
 
 def is_image(row: str) -> bool:
-    """Whether a row carries a picture."""
+    """Returns whether a row contains an image."""
     return "\x1b" in row and _IMAGE.search(row) is not None
 
 
 def without_markers(row: str) -> str:
-    """The row as it is written: the cursor marker is for the screen only."""
+    """Returns the row without the cursor marker, which is for the screen only."""
     return row.replace(CURSOR_MARKER, "") if CURSOR_MARKER in row else row
 
 
 def window_rows(rows: Sequence[str]) -> list[str]:
-    """Rows as they are written from the first row of a window on."""
+    """Returns rows as they are written from the first row of a window on."""
     return [clipped(without_markers(row), place) for place, row in enumerate(rows)]
 
 
 def clipped(row: str, rows_above: int) -> str:
-    """The row without a picture that begins higher than there are rows above it on the screen.
+    """Removes an image that begins above the screen, given the rows above this one.
 
-    The cursor would stop at the upper edge, and the picture would cover what stands below.
+    The cursor would stop at the upper edge, and the image would cover the rows below.
     """
     if "\x1b7" not in row:
         return row
@@ -251,7 +252,7 @@ def clipped(row: str, rows_above: int) -> str:
 
 
 def find_caret(rows: list[str]) -> Caret | None:
-    """Where the lowest cursor marker stands."""
+    """Returns the position of the lowest cursor marker."""
     for number in range(len(rows) - 1, -1, -1):
         before, marker, _ = rows[number].rpartition(CURSOR_MARKER)
         if marker:
@@ -259,13 +260,13 @@ def find_caret(rows: list[str]) -> Caret | None:
     return None
 
 
-def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
-    """The first index at which rows differ and a cursor can be set, and the styles on there."""
+def _first_difference(old: str, new: str) -> tuple[int, StyleState]:
+    """Returns the first differing index where a cursor can be set, and the active styles."""
     place = next(
         (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
         min(len(old), len(new)),
     )
-    # Between two ASCII characters there is always a border between graphemes.
+    # There is always a grapheme boundary between two ASCII characters.
     while place and not all(map(_is_plain, (old[place : place + 1], new[place - 1 : place + 1]))):
         place -= 1
     state = StyleState()
@@ -274,21 +275,18 @@ def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
             break
         if sequence.end() > place or not state.apply(sequence[0]):
             return 0, state
-    return (place if _is_sure(strip_sequences(new[:place])) else 0), state
+    return (place if _is_certain(strip_sequences(new[:place])) else 0), state
 
 
-def _is_sure(text: str) -> bool:
-    """Whether terminals agree how wide a text is."""
+def _is_certain(text: str) -> bool:
+    """Returns whether terminals agree on the width of a text."""
     return text.isascii() or all(
-        any(first <= char <= last for first, last in _SURE_RANGES) for char in text
+        any(first <= char <= last for first, last in _CERTAIN_RANGES) for char in text
     )
 
 
 def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
-
-
-# Lays overlays over the window. Pure; the frame below and its history are not touched.
 
 
 class Layer(Record, kw_only=False):
@@ -301,7 +299,10 @@ class Layer(Record, kw_only=False):
 
 
 def composite(window: Sequence[str], layers: Sequence[Layer], *, width: int) -> list[str]:
-    """The window with ``layers`` over it, the last one on top; it grows as far as they reach."""
+    """Draws ``layers`` over the window, the last one on top. The window grows as needed.
+
+    The frame below and its history are not changed.
+    """
     rows = list(window)
     for layer in layers:
         rows += [""] * (layer.row + len(layer.lines) - len(rows))
@@ -311,7 +312,7 @@ def composite(window: Sequence[str], layers: Sequence[Layer], *, width: int) -> 
 
 
 def _covered(below: str, line: str, layer: Layer, width: int) -> str:
-    """One row of the window with one line of a layer on it."""
+    """Draws one line of a layer over one row."""
     end = layer.column + layer.width
     left = pad_to_width(slice_columns(below, 0, layer.column), layer.column)
     middle = pad_to_width(slice_columns(line, 0, layer.width), layer.width)

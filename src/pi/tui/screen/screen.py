@@ -1,7 +1,6 @@
-"""The screen: takes frames, gives bytes, and knows what stands on the terminal in between.
+"""The screen: converts frames to bytes and tracks what the terminal shows.
 
-It never asks the terminal anything and never looks at its brand: what it writes is right wherever
-the reader has scrolled to.
+Its output is correct for all terminals and for any scroll position of the user.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from enum import Enum
 
 from pi.base.records import Record
 from pi.tui.screen import emitters
-from pi.tui.screen.emitters import Pen
+from pi.tui.screen.emitters import RowWriter
 from pi.tui.screen.history import (
     ASK_SIZE,
     Checkpoint,
@@ -21,11 +20,11 @@ from pi.tui.screen.history import (
     Window,
     advance,
     disturbed,
-    first_row_to_commit_again,
+    first_shifted_row,
     found_at,
 )
-from pi.tui.screen.pane_match import Tape, find_end_of_history
-from pi.tui.screen.reflow import NEAR, Letters, Place, find_seam, reflow
+from pi.tui.screen.pane_match import PaneText, find_end_of_history
+from pi.tui.screen.reflow import NEAR, Place, UnwrappedText, find_boundary, reflow
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
@@ -45,35 +44,35 @@ log = logging.getLogger(__name__)
 
 
 class Frame(Record, kw_only=False):
-    """What the components want to be seen: all rows, from the very first."""
+    """All rows of the components, from the first one."""
 
     rows: Sequence[str]
     boundary: int
     """Rows from here on may still change; ``len(rows)`` if none may."""
     staying: int | None = None
-    """Rows from here on are never history; None if all may be."""
+    """Rows from here on never become history; None if all may."""
 
     def history(self, rows: int) -> int:
-        """How many of the first ``rows`` can be history."""
+        """Returns how many of the first ``rows`` can be history."""
         return rows if self.staying is None else min(rows, self.staying)
 
 
 class Repaint(Enum):
-    """How much of the terminal to write anew."""
+    """How much of the terminal to write again."""
 
     CHANGES = "changes"
     WINDOW = "window"
     """All rows of the window, e.g. after another program wrote there."""
     EVERYTHING = "everything"
-    """History too: it is erased and written again. Only for what a person asked for."""
+    """History is also erased and written again. Only on the user's request."""
 
 
 class _Paint(Record, kw_only=False):
-    """One frame on its way to the terminal."""
+    """One frame that is being written."""
 
     ledger: Ledger
     carried: Sequence[str]
-    """What is written behind history first, in place of rows that are counted as history."""
+    """Text to write after history, in place of rows that count as history."""
     chunk: list[str]
     """Rows that become history now."""
     window: list[str]
@@ -81,22 +80,22 @@ class _Paint(Record, kw_only=False):
 
 
 class _Unplaced(Record, kw_only=False):
-    """Where history ended at another width."""
+    """The end of history at an earlier width."""
 
     rows: Sequence[str]
-    """Rows of that width, before and behind its end."""
+    """Rows of that width, before and after the end."""
     place: Place
     is_whole: bool
-    """Whether they are all."""
+    """Whether these are all rows."""
 
 
 class Screen:
     """The window on the terminal and the history above it.
 
-    ``synchronized`` brackets every write so that the terminal shows it at once; ``show_cursor``
-    lets the terminal's own cursor be seen where the focused component wants it. The window begins
-    where the cursor stands when the first frame is painted. ``in_pane`` writes rows so that a
-    multiplexer wraps exactly what is seen of them, and asks it at which size it took each frame.
+    ``synchronized`` brackets every write so that the terminal shows it atomically. ``show_cursor``
+    makes the terminal's cursor visible at the focused component. The window begins at the cursor
+    when the first frame is painted. ``in_pane`` writes rows so that a multiplexer wraps exactly
+    their visible part, and queries the size at which it took each frame.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Screen:
         """The width of the last frame, whose rows the ledger counts."""
         self._history: list[str] = []
         self._settled = 0
-        """Rows of history that are final; a resize in a pane moves others there, too."""
+        """Rows of history that are final. A resize in a pane moves other rows there, too."""
         self._frame = Frame((), 0)
         self._window = Window()
         self._checkpoints = Checkpoints()
@@ -125,7 +124,7 @@ class Screen:
         *,
         repaint: Repaint = Repaint.CHANGES,
     ) -> str:
-        """The bytes that show ``frame`` with ``layers`` over it; empty if it is shown already."""
+        """Returns the bytes that show ``frame`` below ``layers``; empty if nothing changed."""
         carried: Sequence[str] = ()
         if repaint is Repaint.EVERYTHING:
             self._history, self.ledger = [], Ledger()
@@ -135,31 +134,31 @@ class Screen:
             self._audit(frame)
         is_new = repaint is Repaint.EVERYTHING
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
-        is_placed, pen = bool(self._window.way), self._pen()
-        self._emit(pen, paint, repaint)
-        pen.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
-        self._place_cursor(pen, paint)
-        self._keep(frame, paint, is_covered=bool(layers))
-        text = self._bracketed(pen.text())
+        is_placed, writer = bool(self._window.cursor_move), self._writer()
+        self._emit(writer, paint, repaint)
+        writer.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
+        self._place_cursor(writer, paint)
+        self._record_painted(frame, paint, is_covered=bool(layers))
+        text = self._bracketed(writer.text())
         if not (text and self._in_pane):
             return text
-        self._checkpoints.ask(self._checkpoint(is_placed=is_placed))
+        self._checkpoints.record(self._checkpoint(is_placed=is_placed))
         return text + ASK_SIZE
 
-    def took_frame_at(self, width: int, height: int) -> None:
-        """The terminal says which size it had when it took the oldest frame not yet spoken of."""
-        # tmux before 3.4 tells the width where the height belongs.
+    def acknowledge_frame(self, width: int, height: int) -> None:
+        """Records the size that the terminal had when it took the oldest unacknowledged frame."""
+        # tmux before 3.4 reports the width as the height.
         sizes = ((width, height), (height, width))
         fits = (self._width, self._height) in sizes
         is_higher = any(w == self._width and h > self._height for w, h in sizes)
-        self._checkpoints.answer(fits=fits, is_higher=is_higher)
+        self._checkpoints.acknowledge(fits=fits, is_higher=is_higher)
 
-    def question_history(self) -> None:
-        """Something else may be shown now: every row that the next frame has otherwise counts."""
+    def recheck_history(self) -> None:
+        """Compares all of history with the next frame, because its contents may be different."""
         self._settled = 0
 
     def resize(self, width: int, height: int) -> None:
-        """Take another size; the next paint must write everything anew."""
+        """Changes the size; the next paint must write everything."""
         self._set_size(width, height)
 
     def resize_in_place(
@@ -168,52 +167,53 @@ class Screen:
         height: int,
         *,
         grown: Sequence[str] | None = None,
-        tape: Tape | None = None,
+        pane: PaneText | None = None,
     ) -> None:
-        """Take another size where history cannot be written again; the next paint finds its place.
+        """Changes the size where history cannot be rewritten; the next paint finds its position.
 
-        Rows that the resize has moved into history are history now. ``grown`` is the frame as it
-        is by now, at ``frame_width``: more than was painted may have been said since the size began
-        to change. ``tape`` is what the pane says it has; without it that is reckoned.
+        Rows that the resize has moved into history count as history. ``grown`` is the current frame
+        at ``frame_width``, which may have more rows than were painted. ``pane`` is the contents of
+        the pane; without it the position is estimated.
         """
         was_shown = self._window.cursor_is_shown
         rows = self._frame.rows if grown is None else grown
         if not (
-            tape and self._find_again(tape, rows, height=height, same=width == self.frame_width)
+            pane and self._locate_history(pane, rows, height=height, same=width == self.frame_width)
         ):
-            self._reckon(width, height)
+            self._estimate_window(width, height)
             if width != self.frame_width:
                 first = max(self.ledger.committed - NEAR, 0)
-                place = Letters(rows[first:]).place(self.ledger.committed - first)
+                place = UnwrappedText(rows[first:]).place(self.ledger.committed - first)
                 self._unplaced = _Unplaced(rows[first:], place, not first)
         self._set_size(width, height)
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
 
-    def _find_again(self, tape: Tape, rows: Sequence[str], *, height: int, same: bool) -> bool:
-        """Believe a pane about where history ends; whether our rows are there."""
+    def _locate_history(
+        self, pane: PaneText, rows: Sequence[str], *, height: int, same: bool
+    ) -> bool:
+        """Locates the end of history in the pane. Returns whether our rows were found."""
         good, ledger = self._checkpoints.last_good(), self.ledger
         sure = ledger.committed if good is None else min(ledger.committed, good.ledger.committed)
         first = max(sure - NEAR, 0)
         near = rows[first:]
         there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
-        found = find_end_of_history(tape, near, there, sure=None if good is None else sure - first)
+        found = find_end_of_history(pane, near, there, sure=None if good is None else sure - first)
         if found is None:
             return False
         if same:
-            row, _ = Letters(near).row(found.place)
+            row, _ = UnwrappedText(near).row(found.place)
             self._count_as_history(first + row)
         else:
             self._unplaced = _Unplaced(near, found.place, not first)
         self._window = found_at(min(found.top, height - 1), height=height)
         return True
 
-    def _reckon(self, width: int, height: int) -> None:
-        """Find the window by what is known of panes.
+    def _estimate_window(self, width: int, height: int) -> None:
+        """Estimates the position of the window from the known behaviour of panes.
 
-        If frames were written for a size that the terminal no longer had, what stands there is
-        what the last one before them left, and they have disturbed it: it is written again, maybe
-        twice.
+        If frames were written for an outdated size, they have disturbed the rows of the last good
+        frame. These rows are written again and may be duplicated.
         """
         good = self._checkpoints.last_good()
         if good is not None:
@@ -223,45 +223,46 @@ class Screen:
         below = self._height - len(window.rows) if self._history else 0
         after = reflow(window.rows, window.cursor, below=below, width=width, height=height)
         rest = after.rest
-        # A row that has left only in part may be disturbed in the other one.
+        # If a row has left the screen only in part, its other part may be disturbed.
         pushed = after.pushed - (1 if good is not None and rest else 0)
         if self._take_pushed(pushed) == after.pushed:
-            rest = 0  # it stays where it is and follows the beginning of its row
+            rest = 0  # it stays and follows the beginning of its row
         if good is not None and len(window.rows) == self._height:
             self._window = disturbed(window, before=self._height, height=height)
         else:
-            # A row that is wrapped into more lines than the screen has is seen only in part.
+            # A row that wraps into more lines than the screen has is visible only in part.
             self._window = Window(min(rest + after.cursor_row + 1, height))
 
     def leave(self, *, erased: bool = False) -> str:
-        """Bytes that put the cursor below the window, which then belongs to the terminal.
+        """Returns the bytes that move the cursor below the window to release the terminal.
 
-        Or, ``erased``, to where the window began: it will be painted there once more.
+        With ``erased`` the cursor moves to the start of the window, which will be painted there
+        again.
         """
-        pen = self._pen()
+        writer = self._writer()
         if erased:
-            pen.erase_from(0)
-            pen.move(0)
+            writer.erase_from(0)
+            writer.move(0)
         else:
-            pen.move(len(self._window.rows) - 1)
+            writer.move(len(self._window.rows) - 1)
             if self._window.rows != [""]:
-                pen.put("\r\n")
+                writer.put("\r\n")
         self._window = Window()
-        self._checkpoints.begin()  # others write now, and its answers may be lost
-        return pen.text()
+        self._checkpoints.begin()  # other programs write now, and replies may be lost
+        return writer.text()
 
-    def _pen(self) -> Pen:
-        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
-        if self._window.way:
-            pen.put(self._window.way)
-        return pen
+    def _writer(self) -> RowWriter:
+        writer = RowWriter(self._printer, self._window.rows, self._window.cursor.row)
+        if self._window.cursor_move:
+            writer.put(self._window.cursor_move)
+        return writer
 
     def _set_size(self, width: int, height: int) -> None:
         self._width, self._height = max(width, 1), max(height, 1)
         self._printer = RowPrinter(self._width, strict=self._strict, erases_first=self._in_pane)
 
     def _audit(self, frame: Frame) -> None:
-        restart = first_row_to_commit_again(
+        restart = first_shifted_row(
             self._history, self._frame.rows, frame.rows, settled=self._settled
         )
         if restart is not None:
@@ -270,11 +271,11 @@ class Screen:
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
 
     def _place_history(self, frame: Frame, unplaced: _Unplaced) -> Sequence[str]:
-        """Take as history what of a frame of another width was history at the old one.
+        """Finds the part of a frame of another width that was history at the old width.
 
-        Returns what has to be written behind it first.
+        Returns the text to write after history first.
         """
-        seam = find_seam(
+        seam = find_boundary(
             unplaced.rows,
             unplaced.place,
             frame.rows,
@@ -290,7 +291,7 @@ class Screen:
         return [without_markers(row) for row in seam.carried] if end == seam.row else []
 
     def _count_as_history(self, rows: int) -> None:
-        """Take the first rows of the last frame as history, but for those that never are."""
+        """Counts the first rows of the last frame as history, except those that stay."""
         rows = self._frame.history(rows)
         del self._history[rows:]
         self._history += map(without_markers, self._frame.rows[len(self._history) : rows])
@@ -302,7 +303,7 @@ class Screen:
             self._checkpoints.cut(rows)
 
     def _take_pushed(self, pushed: int) -> int:
-        """Take rows that left the screen at the top as history; returns how many could be."""
+        """Counts rows that left the screen at the top as history. Returns how many could be."""
         ledger = self.ledger
         if not pushed or self._window.is_covered or ledger.top != ledger.committed:
             return 0
@@ -322,7 +323,7 @@ class Screen:
         )
 
     def _go_back(self, checkpoint: Checkpoint) -> None:
-        """Take what was painted since then as never written."""
+        """Discards what was painted after a checkpoint."""
         log.info("frames were taken at another size; back to %s", checkpoint.ledger)
         self.ledger = checkpoint.ledger
         self._frame = Frame(checkpoint.rows, checkpoint.boundary, checkpoint.staying)
@@ -349,7 +350,7 @@ class Screen:
             caret=find_caret(window),
         )
 
-    def _emit(self, pen: Pen, paint: _Paint, repaint: Repaint) -> None:
+    def _emit(self, writer: RowWriter, paint: _Paint, repaint: Repaint) -> None:
         rows = [*paint.carried, *paint.chunk, *paint.window]
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
@@ -357,17 +358,17 @@ class Screen:
         is_certain = self._window.is_trusted and repaint is Repaint.CHANGES
         if repaint is Repaint.EVERYTHING:
             intent = "full paint"
-            emitters.full_paint(pen, rows)
+            emitters.full_paint(writer, rows)
         elif is_certain and not paint.chunk:
             intent = "window diff"
-            emitters.window_diff(pen, rows)
+            emitters.window_diff(writer, rows)
         elif is_certain and leaves_at_the_top:
             intent = "scroll append"
-            emitters.scroll_append(pen, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
+            emitters.scroll_append(writer, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
         else:
             intent = "seam rewrite"
             unbroken = len(rows) - len(paint.window) if self._in_pane else 0
-            emitters.seam_rewrite(pen, rows, unbroken=unbroken)
+            emitters.boundary_rewrite(writer, rows, unbroken=unbroken)
         log.debug(
             "%s (repaint %s): committed %d (%d new), top %d, window %d of %d rows at %d columns",
             intent,
@@ -380,31 +381,31 @@ class Screen:
             self._width,
         )
 
-    def _place_cursor(self, pen: Pen, paint: _Paint) -> None:
-        """Where the focused component wants it, or at the end of the content.
+    def _place_cursor(self, writer: RowWriter, paint: _Paint) -> None:
+        """Moves the cursor to the focused component, or to the end of the content.
 
-        Not further down: a terminal that loses height gives up rows below the cursor first.
+        Not further down: a terminal that loses height drops rows below the cursor first.
         """
         caret = paint.caret or Caret(len(paint.window) - 1, 0)
         caret = Caret(caret.row, min(caret.column, self._width - 1))
         window = self._window
-        if not pen.is_empty or caret != window.cursor:
-            pen.move(*caret)
+        if not writer.is_empty or caret != window.cursor:
+            writer.move(*caret)
         window.cursor = caret
         is_shown = self.show_cursor and paint.caret is not None
         if is_shown is not window.cursor_is_shown:
-            pen.put(SHOW_CURSOR if is_shown else HIDE_CURSOR)
+            writer.put(SHOW_CURSOR if is_shown else HIDE_CURSOR)
             window.cursor_is_shown = is_shown
 
-    def _keep(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
-        """Take note of what stands on the terminal now."""
+    def _record_painted(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
+        """Records what the terminal shows now."""
         self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
         final = min(frame.boundary, len(self._history))
         self._settled = max(final, min(self._settled, len(self._history)))
         self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
         self.frame_width = self._width
-        self._window.rows, self._window.way = paint.window, ""
+        self._window.rows, self._window.cursor_move = paint.window, ""
         self._window.is_covered, self._window.is_trusted = is_covered, True
 
     def _bracketed(self, text: str) -> str:

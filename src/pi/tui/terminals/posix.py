@@ -1,7 +1,7 @@
-"""The terminal that the process was started in. POSIX; ``own_terminal`` knows Windows, too.
+"""``ProcessTerminal``: raw mode, signals and restore on POSIX; ``own_terminal`` for any system.
 
-However the process ends (normally, by an exception, by a signal, or because the terminal is gone),
-the terminal is given back as it was found.
+The terminal is restored however the process ends: normally, by an exception, by a signal, or
+because the terminal is gone.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from typing import Any
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size, Terminal
-from pi.tui.terminals.tty_output import StrayOutput, TtyOutput, now
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, now
 
 READ_SIZE = 65_536
 FLUSH_SECONDS = 1.0
 DRAIN_SECONDS = {True: 1.0, False: 0.3}
-"""How long to wait at the end for what a terminal still has to say, if it ever has answered or not.
+"""Seconds to wait at the end for pending replies, by whether the terminal has ever replied.
 
-It may be far away, and a program that ends at once has not heard of it yet.
+The terminal may be remote, and its replies would reach the shell.
 """
 
 _DA1_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 
 class NotATerminal(PiError):
-    """The standard input or output is no terminal."""
+    """Standard input or output is not a terminal."""
 
 
 class ProcessTerminal:
     """Implements ``pi.tui.terminal.Terminal`` on stdin and stdout.
 
-    ``env`` gives ``PI_TUI_WRITE_LOG`` (a file for everything that is written) and the size where
-    the device does not know it (``COLUMNS``, ``LINES``). ``keep_output`` keeps what others print
-    off the screen; it is shown on stderr afterwards.
+    ``env`` provides ``PI_TUI_WRITE_LOG`` (a log file for all output) and the size if the device
+    does not know it (``COLUMNS``, ``LINES``). ``keep_output`` captures what libraries and children
+    print; it is written to stderr at the end.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class ProcessTerminal:
         self._answers = False
         """Whether the terminal has ever answered DA1."""
         self._late_signals: list[int] = []
-        """Signals that came while the terminal was given back."""
+        """Signals that arrived while the terminal was being restored."""
 
     @property
     def size(self) -> Size:
-        """The size of the device, else of the environment, else 80 by 24."""
+        """The size of the device, otherwise of the environment, otherwise 80 by 24."""
         try:
-            # Not of the output: its descriptor leads elsewhere while the terminal is ours.
+            # Not of the output, whose descriptor is redirected while the terminal is in use.
             columns, rows = os.get_terminal_size(self._input_fd)
         except OSError:
             columns = rows = 0
@@ -86,11 +86,11 @@ class ProcessTerminal:
         return self._held.output.backlog if self._held else 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Take the terminal: raw input, own output, and a way back for every kind of end."""
-        # Opened before descriptors are redirected, since one of them names the device.
+        """Takes over the terminal: raw input, own output, and handlers to restore it."""
+        # Opened before descriptors are redirected, because one of them names the device.
         output = TtyOutput(
             self._output_fd,
-            on_gone=self._lost,
+            on_disconnect=self._lost,
             log=Path(log) if (log := self._env.get("PI_TUI_WRITE_LOG")) else None,
         )
         self._held = _Held(
@@ -98,7 +98,7 @@ class ProcessTerminal:
             restore=restore,
             output=output,
             attributes=_raw_mode(self._input_fd),
-            stray=StrayOutput() if self._keep_output else None,
+            stray=OutputCapture() if self._keep_output else None,
             signals=_catch_signals(
                 {
                     signal.SIGTERM: self._on_fatal_signal,
@@ -113,46 +113,46 @@ class ProcessTerminal:
         )
         if self._held.loop is not None:
             self._held.loop.add_reader(self._input_fd, self._read)
-        atexit.register(self._give_back)
+        atexit.register(self._release)
 
     def write(self, data: str) -> None:
-        """Send characters; nothing happens if the terminal is not ours."""
+        """Sends characters; does nothing if the terminal is not started."""
         if self._held is not None and data:
             self._held.output.write(data)
 
     def read_aside(self, take: Callable[[bytes], bytes]) -> None:
-        """Read what was typed in another thread, while that of the event loop hangs.
+        """Reads input in another thread while the event loop is blocked.
 
-        What ``take`` leaves of it is handled as soon as the loop goes on.
+        The bytes that ``take`` returns are handled when the loop continues.
         """
         if self._held is None or not select.select((self._input_fd,), (), (), 0)[0]:
             return
         try:
             data = take(os.read(self._input_fd, READ_SIZE))
-        except OSError:  # the event loop finds out by itself what that means
+        except OSError:  # the event loop handles the error itself
             return
         if data:
             self._soon(lambda held: held.listener.on_input(data))
 
     def stop(self) -> None:
-        """Write what is left, wait for what the terminal still says, and give it back."""
-        self._give_back()
+        """Flushes the output, waits for pending replies, and restores the terminal."""
+        self._release()
 
     def suspend(self) -> None:
-        """Give the terminal back and stop the process group, until somebody continues it."""
+        """Restores the terminal and stops the process group until it is continued."""
         held = self._held
         if held is None:
             return
-        self._give_back()
+        self._release()
         os.kill(0, signal.SIGTSTP)  # returns when the process is continued
         self.start(held.listener, restore=held.restore)
         held.listener.on_resume()
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
-        atexit.unregister(self._give_back)
+        atexit.unregister(self._release)
         if held.loop is not None and not held.loop.is_closed():
             held.loop.remove_reader(self._input_fd)
         if not held.is_gone:
@@ -170,9 +170,9 @@ class ProcessTerminal:
             os.kill(os.getpid(), self._late_signals.pop())
 
     def _drain(self, seconds: float) -> None:
-        """Read what the terminal still says, so that nothing of ours reaches the shell.
+        """Reads pending replies, so that they do not reach the shell.
 
-        One that answers ends that itself, with its answer to the last query.
+        The reply to the last query ends the wait.
         """
         seen, deadline = b"", now() + seconds
         while (left := deadline - now()) > 0:
@@ -202,23 +202,23 @@ class ProcessTerminal:
         if self._held is not None:
             if self._held.typed_ahead:
                 self._held.typed_ahead = False
-                data = data.replace(b"\n", b"\r")  # the device had made Enter the end of a line
+                data = data.replace(b"\n", b"\r")  # the device had converted Enter to a line feed
             self._held.listener.on_input(data)
 
     def _lost(self) -> None:
-        """The terminal is gone: write nothing more, and say so once."""
+        """Handles the loss of the terminal: writes nothing more and reports it once."""
         held = self._held
         if held is None or held.is_gone:
             return
         held.is_gone = True
-        self._give_back()
-        held.listener.on_gone()
+        self._release()
+        held.listener.on_disconnect()
 
     def _on_window_change(self, number: int, frame: FrameType | None) -> None:
         self._soon(lambda held: held.listener.on_resize())
 
     def _on_continue(self, number: int, frame: FrameType | None) -> None:
-        """Somebody stopped and continued the process from outside: begin again from the start."""
+        """Starts again after the process was stopped and continued from outside."""
         self._soon(self._resume)
 
     def _resume(self, held: _Held) -> None:
@@ -226,17 +226,17 @@ class ProcessTerminal:
         held.listener.on_resume()
 
     def _soon(self, act: Callable[[_Held], None]) -> None:
-        """Act from the event loop; a signal may come in the middle of anything."""
+        """Calls from the event loop, because a signal can interrupt any code."""
         held = self._held
         if held is not None and held.loop is not None:
             held.loop.call_soon_threadsafe(lambda: act(held) if self._held is held else None)
 
     def _on_fatal_signal(self, number: int, frame: FrameType | None) -> None:
-        """Give the terminal back, then let the signal do what it did before we came."""
-        if self._held is None:  # e.g. a window that is closed: it ends the input as well
+        """Restores the terminal, then runs the previous handler of the signal."""
+        if self._held is None:  # e.g. a closed window, which ends the input as well
             self._late_signals.append(number)
             return
-        self._give_back()
+        self._release()
         previous = signal.getsignal(number)
         if callable(previous):
             previous(number, frame)
@@ -245,10 +245,10 @@ class ProcessTerminal:
 
 
 def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
-    """The terminal that the process was started in, whatever the system (``sys.platform``)."""
+    """Returns the terminal of the process for a system (``sys.platform``)."""
     if platform != "win32":
         return ProcessTerminal(env=env)
-    import ctypes  # only here: elsewhere nobody needs these
+    import ctypes  # lazy: needed on Windows only
 
     from pi.tui.terminals.windows import WindowsTerminal
     from pi.tui.terminals.windows_console import KernelConsole
@@ -267,7 +267,7 @@ def _not_a_terminal() -> NotATerminal:
 
 
 class _Held:
-    """Everything that exists while the terminal is ours."""
+    """The state while the terminal is in use."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _Held:
         restore: Callable[[], str],
         attributes: list[Any],
         output: TtyOutput,
-        stray: StrayOutput | None,
+        stray: OutputCapture | None,
         signals: dict[signal.Signals, Any],
         loop: asyncio.AbstractEventLoop | None,
         typed_ahead: bool,
@@ -289,22 +289,22 @@ class _Held:
         self.signals = signals
         self.loop = loop
         self.typed_ahead = typed_ahead
-        """Whether keys that were pressed before the terminal was ours are still to be read."""
+        """Whether keys pressed before the start are still to be read."""
         self.is_gone = False
 
 
 def _raw_mode(fd: int) -> list[Any]:
-    """Let every key through at once; returns how it was."""
-    import termios  # not at the top: Windows has neither of these
+    """Sets raw mode. Returns the previous settings."""
+    import termios  # lazy: Windows has neither of these
     import tty
 
     attributes = termios.tcgetattr(fd)
-    tty.setraw(fd, termios.TCSADRAIN)  # keeps keys that were typed before we came
+    tty.setraw(fd, termios.TCSADRAIN)  # keeps keys that were typed before the start
     return attributes
 
 
 def _leave_raw_mode(fd: int, attributes: list[Any]) -> None:
-    import termios  # not at the top: Windows has none
+    import termios  # lazy: not available on Windows
 
     with suppress(termios.error):  # the terminal is gone
         termios.tcsetattr(fd, termios.TCSADRAIN, attributes)
@@ -313,7 +313,7 @@ def _leave_raw_mode(fd: int, attributes: list[Any]) -> None:
 def _catch_signals(
     handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]],
 ) -> dict[signal.Signals, Any]:
-    """Install handlers; returns those that were there. Only the main thread can."""
+    """Installs handlers. Returns the previous ones. Only possible in the main thread."""
     previous: dict[signal.Signals, Any] = {}
     for number, handler in handlers.items():
         with suppress(ValueError):

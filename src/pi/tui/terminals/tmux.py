@@ -1,4 +1,4 @@
-"""Reads from tmux what it has of our pane. Only tmux knows after a resize."""
+"""Reads a tmux pane. After a resize, only tmux knows its contents."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pathlib import Path
 
 from pi.base.processes import SpawnFailed, desktop_environment
 from pi.base.processes import run as run_process
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 
 _HISTORY = 1000
 """Rows of history that are read."""
 _SECONDS = 2.0
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 
-def look_at(
-    pane: str, env: Mapping[str, str], done: Callable[[Tape | None], None]
+def read_tmux_pane(
+    pane: str, env: Mapping[str, str], done: Callable[[PaneText | None], None]
 ) -> Callable[[], object]:
-    """Tell what a pane has, None if there is no answer; returns what ends that."""
+    """Reads a pane and calls back with its text, or None on failure. Returns a cancel function."""
     task = asyncio.get_running_loop().create_task(read_pane(pane, env))
     task.add_done_callback(lambda ended: None if ended.cancelled() else done(ended.result()))
     return task.cancel
 
 
-async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
-    """What a pane of tmux has; None if there is no answer."""
-    # Both in one go, between which tmux takes nothing from the pane.
+async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
+    """Returns the contents of a tmux pane; None on failure."""
+    # One tmux call for both, because the pane cannot change in between.
     size = ("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
     rows = ("capture-pane", "-p", "-t", pane, "-S", f"-{_HISTORY}")
     try:
@@ -37,18 +37,18 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
             cwd=Path("/"),
             env=desktop_environment(env),
             timeout=_SECONDS,
-            max_output=_MOST_BYTES,
+            max_output=_MAX_BYTES,
         )
     except SpawnFailed:
         return None
     return parse_pane(end.output.decode("utf-8", "replace")) if end.ok else None
 
 
-def parse_pane(output: str) -> Tape | None:
-    """The answer of tmux: the size of the pane, then the rows of history and screen."""
+def parse_pane(output: str) -> PaneText | None:
+    """Parses the output of tmux: the size of the pane, then the rows of history and screen."""
     size, _, rest = output.partition("\n")
     numbers = re.fullmatch(r"(\d+) (\d+)", size)
     rows = rest.removesuffix("\n").split("\n")
     if numbers is None or len(rows) < int(numbers[2]):
         return None
-    return Tape(rows=rows, width=int(numbers[1]), height=int(numbers[2]))
+    return PaneText(rows=rows, width=int(numbers[1]), height=int(numbers[2]))

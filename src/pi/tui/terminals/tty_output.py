@@ -1,8 +1,8 @@
-"""Writes to a terminal device without ever blocking the program, and keeps others from it. POSIX.
+"""Non-blocking writes to a terminal device, and the capture of stray output. POSIX.
 
-The device is opened a second time: whether writes block is a property of the opening, so stdin and
-the shell's own descriptor stay as they are, and what libraries and children print to the standard
-descriptors can be kept away from the screen.
+The device is opened a second time, because blocking is a property of the open file. So stdin and
+the shell's descriptor stay unchanged, and what libraries and children print to the standard
+descriptors can be kept off the screen.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from typing import BinaryIO
 
 from pi.base.terminal_text import sanitise
 
-LARGEST_STRAY = 64_000
-"""Bytes of what others printed that are shown afterwards."""
+MAX_STRAY = 64_000
+"""Bytes of captured output that are shown afterwards."""
 
 
 class TtyOutput:
-    """A queue of bytes in front of the terminal. ``on_gone`` is told when there is none any more.
+    """Queues bytes for the terminal and calls ``on_disconnect`` when it is gone.
 
-    With ``log`` everything that is written is appended to that file, too.
+    With ``log``, all output is also appended to that file.
     """
 
-    def __init__(self, fd: int, *, on_gone: Callable[[], None], log: Path | None = None) -> None:
-        self._fd = _opened_again(fd)
-        self._on_gone = on_gone
+    def __init__(
+        self, fd: int, *, on_disconnect: Callable[[], None], log: Path | None = None
+    ) -> None:
+        self._fd = _reopen(fd)
+        self._on_disconnect = on_disconnect
         self._log = log
         self._waiting = b""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -41,7 +43,7 @@ class TtyOutput:
         return len(self._waiting)
 
     def write(self, data: str) -> None:
-        """Send as much as the terminal takes now, and the rest when it takes more."""
+        """Sends as much as the terminal takes now, and the rest later."""
         encoded = data.encode("utf-8", "replace")
         if self._log is not None:
             with self._log.open("ab") as log:
@@ -51,7 +53,7 @@ class TtyOutput:
             self._send()
 
     def flush(self, seconds: float) -> None:
-        """Send what is left, waiting at most so long."""
+        """Sends the rest, for at most ``seconds``."""
         self._stop_waiting()
         deadline = now() + seconds
         while self._waiting and (left := deadline - now()) > 0:
@@ -59,7 +61,7 @@ class TtyOutput:
                 self._send_some()
 
     def close(self) -> None:
-        """Give the device back; what was not sent is lost."""
+        """Closes the device; unsent bytes are lost."""
         self._stop_waiting()
         with suppress(OSError):
             os.close(self._fd)
@@ -69,7 +71,7 @@ class TtyOutput:
         if not self._waiting:
             self._stop_waiting()
         elif self._loop is None:
-            with suppress(RuntimeError):  # no event loop: ``flush`` will send the rest
+            with suppress(RuntimeError):  # no event loop: ``flush`` sends the rest
                 loop = asyncio.get_running_loop()
                 loop.add_writer(self._fd, self._send)
                 self._loop = loop
@@ -81,7 +83,7 @@ class TtyOutput:
             return
         except OSError:  # EIO, EPIPE: the window was closed or the connection is lost
             self._waiting = b""
-            self._on_gone()
+            self._on_disconnect()
             return
         self._waiting = self._waiting[sent:]
 
@@ -92,25 +94,25 @@ class TtyOutput:
             self._loop = None
 
 
-def _opened_again(fd: int) -> int:
-    """The device of a descriptor, opened so that writing to it does not block.
+def _reopen(fd: int) -> int:
+    """Opens the device of a descriptor again for non-blocking writes.
 
-    It may have no name here, as in a container, or belong to somebody else, as after ``su``; the
-    terminal of the process can be opened all the same. Where there is none writes may block.
+    The device may have no name (in a container) or belong to another user (after ``su``). The
+    controlling terminal can still be opened. Without one, writes may block.
     """
     flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK
     with suppress(OSError):
         return os.open(os.ttyname(fd), flags)
     with suppress(OSError):
-        os.tcgetpgrp(fd)  # fails for any terminal but that one
+        os.tcgetpgrp(fd)  # fails for all but the controlling terminal
         return os.open("/dev/tty", flags)
     return os.dup(fd)
 
 
-class StrayOutput:
-    """Keeps what libraries, warnings and children print off the screen, and hands it over after.
+class OutputCapture:
+    """Captures what libraries, warnings and children print, and returns it afterwards.
 
-    Only descriptors that are the terminal are redirected; a file or a pipe gets its text as usual.
+    Only descriptors that are the terminal are redirected. Files and pipes are not affected.
     """
 
     def __init__(self) -> None:
@@ -123,14 +125,14 @@ class StrayOutput:
                 os.dup2(self._kept.fileno(), fd)
 
     def release(self) -> str:
-        """Let everybody print again; returns what was kept, without what terminals obey."""
+        """Restores the descriptors. Returns the captured text without control sequences."""
         _flush_standard_streams()
         for fd, original in self._originals.items():
             os.dup2(original, fd)
             os.close(original)
         self._originals.clear()
         self._kept.seek(0)
-        text = self._kept.read(LARGEST_STRAY).decode("utf-8", "replace")
+        text = self._kept.read(MAX_STRAY).decode("utf-8", "replace")
         self._kept.close()
         return sanitise(text)
 
@@ -142,16 +144,16 @@ def _flush_standard_streams() -> None:
 
 
 def now() -> float:
-    """Seconds that never run backwards."""
-    import time  # only where a program ends: everybody else is given the time
+    """Returns monotonic seconds."""
+    import time  # lazy: needed at exit only; all other code receives the time as an argument
 
     return time.monotonic()
 
 
 def _scratch_file() -> BinaryIO:
-    """A file without a name; its owner closes it."""
+    """Returns an unnamed file; the caller closes it."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("pi-output"), "w+b")
-    import tempfile  # half of what a first frame may cost, where the system has no better way
+    import tempfile  # lazy: the import costs half of the time budget of the first frame
 
     return tempfile.TemporaryFile()

@@ -1,4 +1,4 @@
-"""The console that the process was started in. Windows.
+"""``WindowsTerminal``: the console of the process on Windows.
 
 System calls are behind ``Console``, implemented by ``pi.tui.terminals.windows_console``.
 """
@@ -17,65 +17,65 @@ from typing import Protocol, TypeVarTuple
 from pi.base.records import Record
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size
-from pi.tui.terminals.tty_output import StrayOutput
+from pi.tui.terminals.tty_output import OutputCapture
 
 Ts = TypeVarTuple("Ts")
 
 UTF_8 = 65001
-LARGEST_WRITE = 8192
-"""Bytes that a console takes at once; of more it may lose some."""
+MAX_WRITE = 8192
+"""Bytes that a console takes at once. It may lose some of a larger write."""
 WAIT_SECONDS = 0.1
-"""How long to wait for input before looking whether it is still wanted."""
+"""Seconds to wait for input before checking whether reading should end."""
 FLUSH_SECONDS = 1.0
 DRAIN_SECONDS = 0.3
 
 _RAW_INPUT = 0x0200 | 0x0008
-"""Keys as sequences, and word of another size; neither lines nor echo, and Ctrl+C is a key."""
+"""Keys as sequences, and size events; no line input, no echo, and Ctrl+C is a key."""
 _SEQUENCES_IN_OUTPUT = 0x0001 | 0x0004 | 0x0008
 
 
 class ConsoleState(Record):
-    """What a console is set to, and what programs find there."""
+    """The modes and code pages of a console."""
 
     input_mode: int
     output_mode: int
     input_page: int
     output_page: int
-    """The code pages, by number."""
+    """Code page number."""
 
 
 class ConsoleInput(Record):
-    """What happened at a console."""
+    """Input events of a console."""
 
     text: str = ""
     is_resized: bool = False
 
 
 class Console(Protocol):
-    """What Windows has for a console. Raises ``OSError`` once it is gone."""
+    """The Windows console. Raises ``OSError`` once it is gone."""
 
     state: ConsoleState
-    """Setting it changes what is different."""
+    """Assignment applies the differences."""
 
     @property
     def size(self) -> Size:
-        """The size of the window."""
+        """Returns the size of the window."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Show bytes in the code page for output; waits until it is done."""
+        """Writes bytes in the output code page. Blocks until done."""
         ...
 
     def read(self, seconds: float) -> ConsoleInput:
-        """What happened; waits for it, at most so long."""
+        """Returns input events; waits at most ``seconds`` for them."""
         ...
 
 
 class WindowsTerminal:
     """Implements ``pi.tui.terminal.Terminal`` on a console.
 
-    Children that run meanwhile may change its code pages. They are set again before every write,
-    and in the end they are what they were. ``keep_output`` keeps what others print off the screen.
+    Child processes may change the code pages. They are set again before every write, and restored
+    at the end. ``keep_output`` captures what libraries and children print.
     """
 
     def __init__(self, console: Console, *, keep_output: bool = True) -> None:
@@ -94,7 +94,7 @@ class WindowsTerminal:
         return self._held.output.backlog if self._held else 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Take the console: keys as sequences, output in UTF-8, each in its own thread."""
+        """Takes over the console: keys as sequences, UTF-8 output, a thread for each."""
         before = self._console.state
         ours = ConsoleState(
             input_mode=_RAW_INPUT,
@@ -107,32 +107,34 @@ class WindowsTerminal:
             listener=listener,
             restore=restore,
             before=before,
-            stray=StrayOutput() if self._keep_output else None,
-            output=ConsoleOutput(self._console, ours, on_gone=lambda: held.call(self._lost, held)),
+            stray=OutputCapture() if self._keep_output else None,
+            output=ConsoleOutput(
+                self._console, ours, on_disconnect=lambda: held.call(self._lost, held)
+            ),
             loop=asyncio.get_running_loop(),
         )
         self._held = held
         held.reader = threading.Thread(target=self._read, args=(held,), daemon=True)
         held.reader.start()
-        atexit.register(self._give_back)
+        atexit.register(self._release)
 
     def write(self, data: str) -> None:
-        """Send characters; nothing happens if the console is not ours."""
+        """Sends characters; does nothing if the console is not started."""
         if self._held is not None and data:
             self._held.output.write(data)
 
     def stop(self) -> None:
-        """Write what is left, wait for what the terminal still says, and give it back."""
-        self._give_back()
+        """Flushes the output, waits for pending replies, and restores the console."""
+        self._release()
 
     def suspend(self) -> None:
-        """Nothing: Windows does not stop programs."""
+        """Does nothing: Windows cannot stop processes."""
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
-        atexit.unregister(self._give_back)
+        atexit.unregister(self._release)
         if not held.is_gone:
             held.output.write(held.restore() + ASK_DA1)
         held.output.close(FLUSH_SECONDS)
@@ -148,14 +150,14 @@ class WindowsTerminal:
                 sys.stderr.write(text)
 
     def _read(self, held: _Held) -> None:
-        """Hand on what happens, in its own thread, until the console is given back."""
+        """Delivers input in a thread until the console is released."""
         while not held.is_over.is_set():
             try:
                 happened = self._console.read(WAIT_SECONDS)
             except OSError:
                 held.call(self._lost, held)
                 return
-            if self._held is not held:  # nobody wants it but those who wait for the last answer
+            if self._held is not held:  # only the wait for the last reply still reads
                 if happened.text.endswith("c"):
                     held.answered.set()
                 continue
@@ -165,15 +167,15 @@ class WindowsTerminal:
                 held.call(held.listener.on_resize)
 
     def _lost(self, held: _Held) -> None:
-        """The console is gone: write nothing more, and say so once."""
+        """Handles the loss of the console: writes nothing more and reports it once."""
         if self._held is held:
             held.is_gone = True
-            self._give_back()
-            held.listener.on_gone()
+            self._release()
+            held.listener.on_disconnect()
 
 
 class _Held:
-    """Everything that exists while the console is ours."""
+    """The state while the console is in use."""
 
     def __init__(
         self,
@@ -181,7 +183,7 @@ class _Held:
         listener: Listener,
         restore: Callable[[], str],
         before: ConsoleState,
-        stray: StrayOutput | None,
+        stray: OutputCapture | None,
         output: ConsoleOutput,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -197,20 +199,20 @@ class _Held:
         self._loop = loop
 
     def call(self, act: Callable[[*Ts], object], *arguments: *Ts) -> None:
-        """Act in the event loop, if there still is one."""
+        """Calls a function in the event loop, if it is still running."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(act, *arguments)
 
 
 class ConsoleOutput:
-    """A queue in front of a console, emptied by a thread of its own since writing to it waits."""
+    """Queues output for a console. A thread writes it, because writes block."""
 
     def __init__(
-        self, console: Console, ours: ConsoleState, *, on_gone: Callable[[], None]
+        self, console: Console, ours: ConsoleState, *, on_disconnect: Callable[[], None]
     ) -> None:
         self._console = console
         self._ours = ours
-        self._on_gone = on_gone
+        self._on_disconnect = on_disconnect
         self._waiting: deque[bytes] = deque()
         self._changed = threading.Condition()
         self._is_closed = False
@@ -224,13 +226,13 @@ class ConsoleOutput:
             return sum(map(len, self._waiting))
 
     def write(self, data: str) -> None:
-        """Have characters written, in pieces that the console takes."""
+        """Queues characters, in chunks that the console accepts."""
         with self._changed:
-            self._waiting += pieces(data.encode("utf-8", "replace"), LARGEST_WRITE)
+            self._waiting += pieces(data.encode("utf-8", "replace"), MAX_WRITE)
             self._changed.notify()
 
     def close(self, seconds: float) -> None:
-        """Have the rest written, waiting at most so long."""
+        """Writes the rest, for at most ``seconds``."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -243,7 +245,7 @@ class ConsoleOutput:
                     self._console.state = self._ours
                 self._console.write(data)
             except OSError:
-                self._on_gone()
+                self._on_disconnect()
                 return
             with self._changed:
                 self._waiting.popleft()
@@ -255,7 +257,7 @@ class ConsoleOutput:
 
 
 def pieces(data: bytes, largest: int) -> Iterator[bytes]:
-    """Bytes of UTF-8 in pieces of at most ``largest``, none of which ends within a character."""
+    """Splits UTF-8 into chunks of at most ``largest`` bytes, never within a character."""
     while len(data) > largest:
         end = largest
         while end > 1 and data[end] & 0xC0 == 0x80:

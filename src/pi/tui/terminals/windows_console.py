@@ -1,4 +1,4 @@
-"""The console of Windows, by calls of ``kernel32``."""
+"""The Windows console API: calls to ``kernel32`` with ctypes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pi.tui.terminals.windows import ConsoleInput, ConsoleState
 
 _READ_WRITE, _SHARED, _OPEN = 0xC0000000, 3, 3
 _KEY, _RESIZED = 0x0001, 0x0004
-_MOST_RECORDS = 512
+_MAX_RECORDS = 512
 
 
 class _Key(ctypes.Structure):
-    """``INPUT_RECORD`` with the fields of a key; other kinds of input are as long at most."""
+    """``INPUT_RECORD`` with the fields of a key event; other events are not larger."""
 
     _fields_ = (
         ("kind", ctypes.c_uint16),
@@ -44,7 +44,7 @@ class _Screen(ctypes.Structure):
 class KernelConsole:
     """Implements ``pi.tui.terminals.windows.Console``. ``kernel`` is ``ctypes.windll.kernel32``.
 
-    It opens the console itself, so what the standard handles lead to does not matter.
+    It opens the console itself, independent of the standard handles.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -74,13 +74,13 @@ class KernelConsole:
 
     @property
     def size(self) -> Size:
-        """The size of the window, which shows a part of a higher buffer."""
+        """Returns the size of the window, which shows a part of a larger buffer."""
         found = _Screen()
         _check(self._kernel.GetConsoleScreenBufferInfo(self._output, ctypes.byref(found)))
         return Size(columns=found.right - found.left + 1, rows=found.bottom - found.top + 1)
 
     def write(self, data: bytes) -> None:
-        """Show bytes in the code page for output."""
+        """Writes bytes in the output code page."""
         written = ctypes.c_uint32()
         while data:
             _check(
@@ -89,13 +89,13 @@ class KernelConsole:
             data = data[written.value :]
 
     def read(self, seconds: float) -> ConsoleInput:
-        """What happened; waits for it, at most so long."""
+        """Returns input events; waits at most ``seconds`` for them."""
         if self._kernel.WaitForSingleObject(self._input, int(seconds * 1000)):
             return ConsoleInput()
-        records = (_Key * _MOST_RECORDS)()
+        records = (_Key * _MAX_RECORDS)()
         count = ctypes.c_uint32()
         _check(
-            self._kernel.ReadConsoleInputW(self._input, records, _MOST_RECORDS, ctypes.byref(count))
+            self._kernel.ReadConsoleInputW(self._input, records, _MAX_RECORDS, ctypes.byref(count))
         )
         return meaning(records[: count.value], self._decoder)
 
@@ -111,7 +111,7 @@ class KernelConsole:
 
 
 def meaning(records: Sequence[Any], decoder: codecs.IncrementalDecoder) -> ConsoleInput:
-    """What records of input say: the characters of keys, and whether the size has changed."""
+    """Converts input records: the characters of keys, and whether the size has changed."""
     units = [
         record.unit
         for record in records
@@ -124,4 +124,4 @@ def meaning(records: Sequence[Any], decoder: codecs.IncrementalDecoder) -> Conso
 
 def _check(worked: object) -> None:
     if not worked:
-        raise OSError("The console does not answer any more.")
+        raise OSError("The console is gone.")

@@ -1,4 +1,4 @@
-"""Escape sequences inside styled text: finding them, and knowing what they leave switched on."""
+"""Escape sequences in text, and the style state they leave."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _LINK = r"\x1b\]8;([^;]*);([^\x07\x1b]*)"
 
 LINK_END = "\x1b]8;;\x07"
 LINKED_SCHEMES = ("http:", "https:", "mailto:")
-"""What links may lead to. Others open files or start programs with one click."""
+"""Allowed link targets. Other schemes open files or start programs with one click."""
 
 
 def has_sequences(text: str) -> bool:
-    """Whether any escape sequence or control character is in the text."""
+    """Returns whether the text contains an escape sequence or control character."""
     return _HAS_SEQUENCE.search(text) is not None
 
 
 def strip_sequences(text: str) -> str:
-    """The text without escape sequences and control characters; tabs and line feeds stay."""
+    """Removes escape sequences and control characters, except tabs and line feeds."""
     return SEQUENCE.sub("", text) if has_sequences(text) else text
 
 
 def link(url: str, text: str) -> str:
-    """The text as a hyperlink (OSC 8), or as it is if the url must not be one."""
+    """Returns the text as a hyperlink (OSC 8); unchanged if the URL is not allowed."""
     if not is_linkable(url):
         return text
-    if not _is_plain_url(url):  # terminals need not take anything else
+    if not _is_plain_url(url):  # terminals may reject other characters
         url = "".join(char if _is_plain_url(char) else _percent(char) for char in url)
     return f"\x1b]8;;{url}\x07{text}{LINK_END}"
 
 
 def is_linkable(url: str) -> bool:
-    """Whether a click may open it."""
+    """Returns whether a click may open the URL."""
     return url.lower().startswith(LINKED_SCHEMES)
 
 
@@ -74,7 +74,7 @@ _ATTRIBUTES = {
     "48": ("background", "49"),
     "58": ("underline colour", "59"),
 }
-"""What a parameter switches on: the slot it takes, and the parameter that ends it."""
+"""The slot that a parameter sets, and the parameter that ends it."""
 _ATTRIBUTES |= {str(code): ("colour", "39") for code in (*range(30, 38), *range(90, 98))}
 _ATTRIBUTES |= {str(code): ("background", "49") for code in (*range(40, 48), *range(100, 108))}
 
@@ -82,20 +82,20 @@ _ENDS: dict[str, tuple[str, ...]] = {"22": ("bold", "dim")} | {
     end: (slot,) for slot, end in _ATTRIBUTES.values() if end != "22"
 }
 _COLOUR_LENGTHS = {"5": 2, "2": 4}
-"""How many parameters follow ``38``: ``5;n`` or ``2;r;g;b``."""
+"""The number of parameters after ``38``: ``5;n`` or ``2;r;g;b``."""
 
 
 class StyleState:
-    """The styles (SGR) and the hyperlink (OSC 8) that are on at some place of a text."""
+    """The styles (SGR) and the hyperlink (OSC 8) that are active at a position of a text."""
 
     def __init__(self) -> None:
         self._styles: dict[str, tuple[str, str]] = {}
-        """What is on, by slot: the parameters that switch it on, and the one that ends it."""
+        """Active styles by slot: the parameters that start and end each."""
         self._link = ""
         """The sequence that opened the link, without its terminator; empty outside of links."""
 
     def apply(self, sequence: str) -> bool:
-        """Takes note of a sequence; False if it is no style and no link."""
+        """Applies a sequence. Returns False if it is neither a style nor a link."""
         if sgr := _SGR.fullmatch(sequence):
             self._apply_parameters(sgr[1].split(";"))
             return True
@@ -105,13 +105,13 @@ class StyleState:
         return False
 
     def opening(self) -> str:
-        """Sequences that bring an unstyled terminal into this state."""
+        """Returns the sequences that set this state from an unstyled terminal."""
         parameters = ";".join(start for start, _ in self._styles.values())
         style = f"\x1b[{parameters}m" if parameters else ""
         return f"{style}{self._link}\x07" if self._link else style
 
     def closing(self) -> str:
-        """Sequences that end exactly what is on, and leave styles around the text alone."""
+        """Returns the sequences that end exactly this state, not surrounding styles."""
         ends = dict.fromkeys(end for _, end in self._styles.values())
         style = f"\x1b[{';'.join(ends)}m" if ends else ""
         return LINK_END + style if self._link else style
@@ -139,31 +139,30 @@ class StyleState:
                 self._styles.pop(slot, None)
 
 
-class Weaver:
-    """A styled line taken apart, to be put together again in pieces that close what they open.
+class StyledLine:
+    """A styled line that can be split into pieces, each of which closes its styles.
 
-    ``state`` is what is on before the text; it is kept up to date, so that it can be passed on to
-    the next line.
+    ``state`` is active before the text. It is updated, so that it can be passed to the next line.
     """
 
     def __init__(self, text: str, state: StyleState | None = None) -> None:
         self.plain = strip_sequences(text)
-        """The text without its sequences; places are indices into it."""
+        """The text without its sequences; positions are indices into it."""
         self.state = state or StyleState()
         self._marks = _marks(text)
         self._next_mark = 0
 
     def skip(self, end: int) -> None:
-        """Passes by what comes before ``end``; only its styles count."""
+        """Skips the text before ``end``; only its styles are applied."""
         while self._next_mark < len(self._marks) and self._marks[self._next_mark][0] < end:
             self.state.apply(self._marks[self._next_mark][1])
             self._next_mark += 1
 
     def piece(self, start: int, end: int, *, before: str = "", after: str = "") -> str:
-        """``before``, the text from ``start`` to ``end`` and ``after``, all in the text's styles.
+        """Returns ``before``, the text from ``start`` to ``end``, and ``after``, with styles.
 
-        Pieces are asked for in order. What stands right at the end of a piece belongs to the next
-        one, unless there is none.
+        Pieces must be requested in order. A sequence at the end of a piece belongs to the next one,
+        unless there is none.
         """
         output = _Piece(self.state)
         position = start
@@ -185,7 +184,7 @@ class Weaver:
 
 
 class _Piece:
-    """Output in the making: styles are written when text follows, so none is opened in vain."""
+    """Builds a piece. Emits a style only when text follows it."""
 
     def __init__(self, state: StyleState) -> None:
         self._state = state
@@ -214,7 +213,7 @@ class _Piece:
 
 
 def _marks(text: str) -> list[tuple[int, str]]:
-    """The sequences of a text, each with its place in the plain text."""
+    """Returns the sequences of a text with their positions in the plain text."""
     marks: list[tuple[int, str]] = []
     removed = 0
     for found in SEQUENCE.finditer(text):

@@ -1,4 +1,4 @@
-"""How many columns a text takes on the screen."""
+"""Measures, slices, truncates and pads text by columns."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from functools import lru_cache
 from types import ModuleType
 
 from pi.tui.style import Paint
-from pi.tui.text.ansi import Weaver, strip_sequences
+from pi.tui.text.ansi import StyledLine, strip_sequences
 
 
 def inner_width(width: int, pad_x: int) -> int:
-    """The room for content between two pads; at least one column."""
+    """Returns the width between two paddings; at least one column."""
     return max(width - 2 * pad_x, 1)
 
 
 def padded(
     lines: list[str], width: int, *, pad_x: int, pad_y: int, background: Paint | None
 ) -> list[str]:
-    """Lines that fit ``inner_width``, with space around them; filled if there is a background."""
+    """Pads lines that fit ``inner_width``; fills them if there is a background."""
     margin = " " * min(pad_x, max(width - 1, 0))
     rows = [*[""] * pad_y, *(margin + line if line else "" for line in lines), *[""] * pad_y]
     if background is None:
@@ -34,22 +34,22 @@ _SIMPLE = re.compile(
     r"[ -~\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u048a-\u052f"
     r"\u2010-\u2027\u2030-\u205e\u2190-\u2193\u2500-\u25fc\u2713-\u2718\u2800-\u28ff]*+"
 )
-"""Letters, punctuation and lines that are all one column wide and never combine."""
+"""Letters, punctuation and line-drawing characters that are one column wide and never combine."""
 
 _LONGEST_KEPT = 1024
 
 
 def visible_width(text: str) -> int:
-    """The columns of a text; escape sequences take none, a line feed takes none."""
+    """Returns the columns of a text. Escape sequences and line feeds take none."""
     if text.isascii() and text.isprintable():
         return len(text)
     return _measured(text) if len(text) > _LONGEST_KEPT else _remembered(text)
 
 
 def graphemes(text: str) -> Iterator[str]:
-    """What a reader sees as single characters; together they are the text.
+    """Yields the graphemes of a text.
 
-    The text must be free of escape sequences.
+    The text must not contain escape sequences.
     """
     if is_simple(text):
         return iter(text)
@@ -58,7 +58,7 @@ def graphemes(text: str) -> Iterator[str]:
 
 
 def is_simple(text: str) -> bool:
-    """Whether everything in a text is one column wide wherever it is shown, and nothing combines.
+    """Returns whether all characters are one column wide in every terminal, and none combine.
 
     Escape sequences are not simple.
     """
@@ -67,12 +67,12 @@ def is_simple(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def grapheme_width(grapheme: str) -> int:
-    """The columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab."""
+    """Returns the columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab."""
     return visible_width(grapheme)
 
 
 def expand_tabs(text: str) -> str:
-    """The text with every tab as spaces, as wide as ``visible_width`` counts it."""
+    """Replaces tabs by spaces, as wide as ``visible_width`` counts them."""
     return text.replace("\t", _TAB)
 
 
@@ -87,30 +87,27 @@ def _measured(text: str) -> int:
 
 
 _remembered = lru_cache(maxsize=8192)(_measured)
-"""A frame measures mostly the lines of the frame before."""
+"""Most lines of a frame are also in the frame before."""
 
 
 @lru_cache(maxsize=1)
 def _unicode() -> ModuleType:
-    # Its tables take 10 ms to load, which the first frame of a program should not wait for.
+    # lazy: its tables take 10 ms to load, which would delay the first frame
     import wcwidth
 
     return wcwidth
 
 
-# Cuts styled text by columns, so that what is left stands where it stood.
-
-
 def slice_columns(text: str, start: int, width: int) -> str:
-    """The columns from ``start`` to ``start + width`` of one line, as far as the line goes.
+    """Returns the columns from ``start`` to ``start + width`` of one line.
 
-    A wide grapheme that is cut in two becomes spaces, so everything keeps its column. Styles and
-    links that are on at the left edge are opened, those on at the right edge are closed.
+    A wide grapheme that is cut in two becomes spaces, so that all columns stay aligned. Styles and
+    links that are active at the left edge are opened; those active at the right edge are closed.
     """
     start, end = max(start, 0), max(start, 0) + max(width, 0)
     if text.isascii() and text.isprintable():
         return text[start:end]
-    weaver = Weaver(expand_tabs(text))
+    weaver = StyledLine(expand_tabs(text))
     if weaver.plain.isascii():
         weaver.skip(start)
         return weaver.piece(start, end)
@@ -121,7 +118,7 @@ def slice_columns(text: str, start: int, width: int) -> str:
 
 
 def truncate_to_width(text: str, width: int, ellipsis: str = "...", *, pad: bool = False) -> str:
-    """One line that is at most ``width`` columns wide, ending in ``ellipsis`` if it was cut.
+    """Truncates a line to ``width`` columns, ending in ``ellipsis`` if it was cut.
 
     With ``pad`` it is filled with spaces to exactly ``width`` columns.
     """
@@ -136,12 +133,12 @@ def truncate_to_width(text: str, width: int, ellipsis: str = "...", *, pad: bool
 
 
 def pad_to_width(text: str, width: int) -> str:
-    """The text followed by spaces up to ``width`` columns; longer text stays as it is."""
+    """Pads a text with spaces to ``width`` columns; longer text is unchanged."""
     return text + " " * (width - visible_width(text))
 
 
 def _first_from(text: str, column: int) -> tuple[int, int]:
-    """Where the first grapheme at or right of a column stands, and how far right of it."""
+    """Returns the index of the first grapheme at or right of a column, and its distance from it."""
     place = reached = 0
     for grapheme in graphemes(text):
         if reached >= column:
@@ -152,9 +149,10 @@ def _first_from(text: str, column: int) -> tuple[int, int]:
 
 
 def _last_until(text: str, first: int, column: int, end: int) -> tuple[int, int]:
-    """Where the graphemes end that fit before column ``end``, and how many columns stay free.
+    """Returns where the graphemes end that fit before column ``end``, and the free columns.
 
-    ``column`` is where the grapheme at ``first`` begins. Columns are free only if the line goes on.
+    ``column`` is the start of the grapheme at ``first``. Columns are free only if the line
+    continues.
     """
     place = first
     for grapheme in graphemes(text[first:]):

@@ -1,6 +1,6 @@
-"""Breaks styled text into lines that fit.
+"""Wraps styled text.
 
-Lines break at spaces, which vanish there, and beside CJK characters; a word that is longer than a
+Lines break at spaces, which are dropped, and beside CJK characters. A word that is longer than a
 line is broken between graphemes. The indentation of a paragraph stays on its first line.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, has_sequences
+from pi.tui.text.ansi import SEQUENCE, StyledLine, StyleState, has_sequences
 from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
 
 _WORD = re.compile(r"[^ ]+")
@@ -19,7 +19,7 @@ _IDEOGRAPHIC = (
     r"[\u2e80-\u2fdf\u3000-\u30ff\u3105-\u312f\u3190-\u4dbf\u4e00-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
     r"\ufe30-\ufe4f\uff00-\uff9f\uffe0-\uffe6\U0001b000-\U0001b2ff\U00020000-\U0003fffd]"
 )
-"""Characters of scripts that may be broken between any two of them."""
+"""Characters of scripts that can be broken between any two of them."""
 
 _NEVER_FIRST = frozenset(
     "、。，．・：；？！）］｝〕〉》」』】〙〗ー々ゝヽぁぃぅぇぉっゃゅょァィゥェォッャュョ,.:;?!)]}%…’”"
@@ -27,14 +27,13 @@ _NEVER_FIRST = frozenset(
 _NEVER_LAST = frozenset("（［｛〔〈《「『【〘〖([{‘“$")
 
 _TOO_WIDE = "?"
-"""Stands for a grapheme that is wider than a whole line."""
+"""Replaces a grapheme that is wider than a whole line."""
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """The text as lines of at most ``width`` columns; styles and links go on across lines.
+    """Returns lines of at most ``width`` columns; styles and links continue across lines.
 
-    Each line closes what it opens. Line feeds separate paragraphs; an empty text is one empty
-    line.
+    Each line closes its styles. Line feeds separate paragraphs; an empty text is one empty line.
     """
     if width < 1:
         return [""]
@@ -43,7 +42,7 @@ def wrap_text(text: str, width: int) -> list[str]:
     if has_sequences(text):
         state = StyleState()
         for paragraph in text.split("\n"):
-            weaver = Weaver(paragraph, state)
+            weaver = StyledLine(paragraph, state)
             lines += [weaver.piece(*span) for span in line_spans(weaver.plain, width)]
     else:
         for paragraph in text.split("\n"):
@@ -52,9 +51,9 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def line_spans(text: str, width: int) -> list[tuple[int, int]]:
-    """Where the lines of one plain paragraph begin and end; spaces at a break are in no line.
+    """Returns the start and end of the lines of one plain paragraph, without spaces at breaks.
 
-    No grapheme may be wider than ``width``, and tabs must have become spaces.
+    No grapheme may be wider than ``width``, and tabs must be expanded.
     """
     if visible_width(text) <= width:
         return [(0, len(text))]
@@ -68,7 +67,7 @@ def line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _ascii_spans(text: str, width: int) -> list[tuple[int, int]]:
-    """What ``_Lines`` finds, several times faster, where every character takes one column."""
+    """Like ``_Lines``, but several times faster, for text with one column per character."""
     spans: list[tuple[int, int]] = []
     start = 0
     content_end = len(text.rstrip(" "))
@@ -86,7 +85,7 @@ def _ascii_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 class _Lines:
-    """Fills lines with unbreakable units of a text, one after another."""
+    """Fills lines with unbreakable units of a text."""
 
     def __init__(self, text: str, width: int) -> None:
         self._text = text
@@ -96,7 +95,7 @@ class _Lines:
         self._spans: list[tuple[int, int]] = []
 
     def add(self, start: int, end: int) -> None:
-        """Takes the next unit; between the last one and this one there are only spaces."""
+        """Adds the next unit; between the last one and this one there are only spaces."""
         gap = start - self._end
         columns = visible_width(self._text[start:end])
         if self._column + gap + columns <= self._width:
@@ -110,12 +109,12 @@ class _Lines:
         self._end = end
 
     def finished(self) -> list[tuple[int, int]]:
-        """All lines; spaces at the end of the text stay as far as they fit."""
+        """Returns all lines; trailing spaces are kept as far as they fit."""
         end = min(len(self._text), self._end + self._width - self._column)
         return [*self._spans, (self._start, end)]
 
     def _make_room(self, start: int, gap: int) -> None:
-        """Begins a new line, or keeps the indentation if there is nothing else on this one."""
+        """Begins a new line, or keeps the indentation if the line is empty otherwise."""
         if self._end == self._start and gap < self._width:
             self._column = gap
             return
@@ -125,7 +124,7 @@ class _Lines:
         self._column = 0
 
     def _break_unit(self, start: int, end: int) -> None:
-        """Places a unit that is longer than the room on this line, and maybe than any line."""
+        """Adds a unit that is longer than the rest of this line, and maybe than any line."""
         for grapheme in graphemes(self._text[start:end]):
             columns = grapheme_width(grapheme)
             if self._column + columns > self._width:
@@ -136,7 +135,7 @@ class _Lines:
 
 
 def _units(word: str) -> Iterator[tuple[int, int]]:
-    """The parts of a word that should not be broken: all of it, unless it has CJK characters."""
+    """Yields the unbreakable parts of a word: all of it, unless it has CJK characters."""
     if word.isascii() or not _ideographic().search(word):
         yield 0, len(word)
         return
@@ -154,12 +153,12 @@ def _units(word: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _ideographic() -> re.Pattern[str]:
-    """Compiled for the first word that may hold one: it takes longer than the first frame."""
+    """Compiled on first use: it takes longer than the first frame."""
     return re.compile(_IDEOGRAPHIC)
 
 
 def _narrowed(text: str) -> str:
-    """The text with a stand-in for everything that needs two columns."""
+    """Replaces graphemes that need two columns."""
     if text.isascii():
         return text
     marks = SEQUENCE.findall(text)

@@ -1,11 +1,11 @@
-"""A field for one line of text."""
+"""A single-line text field."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line, sanitise_keeping_style
-from pi.tui.component import CURSOR_MARKER, RowMemory
+from pi.tui.component import CURSOR_MARKER, RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -17,10 +17,10 @@ _MASK = "•"
 
 
 class Input:
-    """One line of text behind a prompt, scrolled sideways as the cursor needs it.
+    """One line of text after a prompt, scrolled horizontally with the cursor.
 
-    A ``masked`` field shows dots and keeps nothing of what was typed but the value itself: nothing
-    can be undone or yanked. ``placeholder`` is shown, painted, while the field is empty.
+    A ``masked`` field shows dots and keeps only the value: no undo, no yank. ``placeholder`` is
+    shown, painted, while the field is empty.
     """
 
     def __init__(
@@ -45,22 +45,22 @@ class Input:
         self._on_change = on_change
         self._document = Document(private=masked, single_line=True)
         self._left = 0
-        """How many columns of the text are left of the field."""
+        """The number of columns scrolled out at the left."""
         self.focused = False
         """Whether the cursor is shown."""
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def get_value(self) -> str:
-        """What is in the field."""
+        """Returns the text of the field."""
         return self._document.text
 
     def set_value(self, value: str) -> None:
-        """Replace what is in the field; the cursor goes to its end."""
+        """Replaces the text; the cursor moves to its end."""
         self._document.set_text(value)
         self._memory.forget()
 
     def handle_input(self, data: str) -> None:
-        """Take one key or one paste."""
+        """Handles one key or one paste."""
         self._memory.forget()
         before = self._document.version
         actions = self._keymap.actions(data)
@@ -76,11 +76,11 @@ class Input:
             self._on_change(self.get_value())
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The prompt and as much of the text as fits around the cursor."""
+        """Returns the prompt and the visible part of the text."""
         return self._memory.rows(width, self._draw, self.focused)
 
     def _draw(self, width: int) -> list[str]:
@@ -105,7 +105,7 @@ class Input:
         return [f"{prompt}{head}{CURSOR_MARKER}{inverse(shown or ' ')}{tail}"]
 
     def _parts(self) -> tuple[str, str, str]:
-        """The text before, at and behind the cursor, masked if need be."""
+        """Returns the text before, at and after the cursor, masked if required."""
         line, units = self._document.text, self._document.units
         col = self._document.cursor.col
         end = units.after(line, col)

@@ -1,25 +1,25 @@
-"""A spinner with a message. It has no clock: whoever shows it says what time it is."""
+"""A spinner, a cancellable spinner, and a progress bar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 
 FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
 INTERVAL = 0.08
-"""Seconds that each frame is shown."""
+"""Seconds per frame."""
 
 
 class Loader:
     """An empty row, then the spinner and its message.
 
-    Call ``tick`` every ``interval`` seconds, and ask for a render of this component if it says
-    that something changed.
+    It has no clock: call ``tick`` every ``interval`` seconds, and render the component if it
+    returns true.
     """
 
     def __init__(
@@ -37,16 +37,16 @@ class Loader:
         self._frames = frames
         self._frame = 0
         self._started: float | None = None
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_message(message)
 
     def set_message(self, message: str) -> None:
-        """Say something else beside the spinner."""
+        """Changes the message."""
         self._message = one_line(message)
         self.invalidate()
 
     def tick(self, now: float) -> bool:
-        """Choose the frame for this time, in seconds of any clock; whether it is another one."""
+        """Selects the frame for a time in seconds of any clock. Returns whether it changed."""
         if self._started is None:
             self._started = now
         frame = int((now - self._started) / self.interval) % len(self._frames)
@@ -57,11 +57,11 @@ class Loader:
         return True
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The spinner on its row."""
+        """Returns the empty row and the spinner."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
@@ -70,11 +70,8 @@ class Loader:
         return ["", truncate_to_width(line, width, "")]
 
 
-# A loader that Escape ends.
-
-
 class CancellableLoader(Loader):
-    """A ``Loader`` that takes the focus and calls ``on_cancel``, once, when the user gives up."""
+    """A ``Loader`` that takes the focus and calls ``on_cancel`` once when the user cancels."""
 
     def __init__(
         self,
@@ -91,17 +88,14 @@ class CancellableLoader(Loader):
         self._keymap = keymap or Keymap()
 
     def handle_input(self, data: str) -> None:
-        """Listens to the key that cancels, and to nothing else."""
+        """Handles the cancel key only."""
         if not self.is_cancelled and self._keymap.matches(data, "tui.select.cancel"):
             self.is_cancelled = True
             self._on_cancel()
 
 
-# How much of something is done.
-
-
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_LEAST_BAR = 4
+_MIN_BAR = 4
 
 
 class ProgressBar:
@@ -118,27 +112,27 @@ class ProgressBar:
         self._label = one_line(label)
         self._paint_done = paint_done
         self._paint_left = paint_left
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_fraction(fraction)
 
     def set_fraction(self, fraction: float) -> None:
-        """How much is done; what is below 0 or above 1 counts as that."""
+        """Sets the fraction, limited to the range from 0 to 1."""
         self._fraction = min(max(fraction, 0.0), 1.0)
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The row."""
+        """Returns the row."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         percent = f"{int(self._fraction * 100):>3}%"
         lead = f"{self._label} " if self._label else ""
         room = width - visible_width(lead) - len(percent) - 1
-        if room < _LEAST_BAR:
+        if room < _MIN_BAR:
             return [truncate_to_width(percent.strip(), width, "")]
         full, eighth = divmod(int(self._fraction * room * 8), 8)
         done = "█" * full + _EIGHTHS[eighth].strip()

@@ -1,4 +1,4 @@
-"""A list to choose from."""
+"""A list to choose from, and the selection in a list that is partly visible."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from typing import TypeAlias
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import truncate_to_width, visible_width
 
-# A selection that moves through a list of which only a part is visible.
-
-
 Most: TypeAlias = int | Callable[[], int]
-"""How many rows may be visible: always as many, or what a look at the screen says."""
+"""The maximum number of visible rows, or a function that returns it."""
 
 
-class Selection:
-    """Which row of a list is selected, and which rows are visible."""
+class ListSelection:
+    """The selected row of a list, and the visible rows."""
 
     def __init__(self, max_visible: Most, keymap: Keymap) -> None:
         self.index = 0
@@ -31,20 +28,20 @@ class Selection:
 
     @property
     def room(self) -> int:
-        """How many rows may be visible."""
+        """The maximum number of visible rows."""
         return max(self._most() if callable(self._most) else self._most, 1)
 
     def resize(self, count: int) -> None:
-        """Say how many rows the list has; the selection stays inside."""
+        """Sets the number of rows; the selection stays inside."""
         self._count = count
         self.select(self.index)
 
     def select(self, index: int) -> None:
-        """Go to a row, or to the nearest there is."""
+        """Selects a row, or the nearest one."""
         self.index = max(min(index, self._count - 1), 0)
 
     def handle_input(self, data: str) -> bool:
-        """Move if the key says so; whether it was such a key. Up and down go round in circles."""
+        """Handles a navigation key. Returns whether it was one. Up and down wrap around."""
         for action in self._keymap.actions(data):
             match action:
                 case "tui.select.up":
@@ -62,7 +59,7 @@ class Selection:
 
     @property
     def visible(self) -> range:
-        """The rows to draw, with the selected one in the middle where possible."""
+        """The visible rows, with the selected one in the middle if possible."""
         room = self.room
         last_start = max(self._count - room, 0)
         start = max(min(self.index - room // 2, last_start), 0)
@@ -70,17 +67,17 @@ class Selection:
 
     @property
     def position(self) -> str:
-        """``(i/n)`` if not all rows are visible, else nothing."""
+        """Returns ``(i/n)`` if not all rows are visible, otherwise an empty string."""
         return f"({self.index + 1}/{self._count})" if self._count > self.room else ""
 
 
 _WIDEST_LABEL = 32
-_LEAST_DESCRIPTION = 10
-"""Columns below which a description is left out."""
+_MIN_DESCRIPTION = 10
+"""Columns below which a description is omitted."""
 
 
 class SelectItem(Record):
-    """Something to choose: ``value`` is for the program, the rest is for the reader."""
+    """An item; ``value`` is for the program, the other fields are shown."""
 
     value: str
     label: str = ""
@@ -88,7 +85,7 @@ class SelectItem(Record):
 
 
 class SelectTheme(Record):
-    """How a ``SelectList`` looks."""
+    """The style of a ``SelectList``."""
 
     prefix: Paint = unpainted
     selected: Paint = unpainted
@@ -98,9 +95,9 @@ class SelectTheme(Record):
 
 
 class SelectList:
-    """Items one per row, of which one is selected; sanitised when they are set.
+    """One item per row, of which one is selected. Texts are sanitised when they are set.
 
-    ``on_select`` gets the chosen item, ``on_change`` the selected one whenever it is another.
+    ``on_select`` receives the chosen item, ``on_change`` the newly selected one.
     """
 
     def __init__(
@@ -120,23 +117,23 @@ class SelectList:
         self._on_cancel = on_cancel
         self._on_change = on_change
         self._query = ""
-        self._selection = Selection(max_visible, self._keymap)
-        self._memory = RowMemory()
+        self._selection = ListSelection(max_visible, self._keymap)
+        self._memory = RowCache()
         self.set_items(items)
 
     @property
     def selected(self) -> SelectItem | None:
-        """The selected item; none if nothing is left of the list."""
+        """The selected item; None if no item is shown."""
         return self._shown[self._selection.index] if self._shown else None
 
     def set_items(self, items: Iterable[SelectItem]) -> None:
-        """Offer other items; the filter stays."""
+        """Replaces the items; the filter stays."""
         self._items = [_sanitised(item) for item in items]
         self.filter(self._query)
 
     def filter(self, query: str) -> None:
-        """Show what fits a few typed letters, best first, and select the best."""
-        from pi.base.fuzzy import rank  # an editor's first frame does not wait for it
+        """Shows the items that match a query, best first, and selects the best."""
+        from pi.base.fuzzy import rank  # lazy: not needed for an editor's first frame
 
         self._query = query
         self._shown = rank(query, self._items, key=lambda item: item.label)
@@ -144,13 +141,13 @@ class SelectList:
         self.select(0)
 
     def select(self, index: int) -> None:
-        """Select the item at this place among those shown, or the nearest there is."""
+        """Selects a shown item by index, or the nearest one."""
         before = self.selected
         self._selection.select(index)
         self._moved_from(before)
 
     def handle_input(self, data: str) -> None:
-        """Move, choose or cancel."""
+        """Handles navigation, choice and cancel."""
         before = self.selected
         if self._selection.handle_input(data):
             self._moved_from(before)
@@ -161,11 +158,11 @@ class SelectList:
             self._on_cancel()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The visible items, and where they are in the list if there are more."""
+        """Returns the visible items, and the position if there are more."""
         return self._memory.rows(width, self._draw, self._selection.room)
 
     def _moved_from(self, before: SelectItem | None) -> None:
@@ -183,18 +180,18 @@ class SelectList:
         return rows
 
     def _label_width(self, width: int) -> int:
-        """One width for all labels, so that scrolling moves nothing sideways."""
+        """Returns one width for all labels, so that scrolling moves nothing horizontally."""
         if not any(item.description for item in self._shown):
             return max(width - 2, 0)
         widest = max(visible_width(item.label) for item in self._shown)
         label_width = min(widest, _WIDEST_LABEL)
-        return label_width if width - label_width - 4 >= _LEAST_DESCRIPTION else max(width - 2, 0)
+        return label_width if width - label_width - 4 >= _MIN_DESCRIPTION else max(width - 2, 0)
 
     def _draw_item(self, index: int, label_width: int, width: int) -> str:
         item = self._shown[index]
         is_selected = index == self._selection.index
         room = width - 2 - label_width - 2
-        has_description = bool(item.description) and room >= _LEAST_DESCRIPTION
+        has_description = bool(item.description) and room >= _MIN_DESCRIPTION
         label = truncate_to_width(item.label, label_width, "…", pad=has_description)
         description = (
             f"  {truncate_to_width(item.description, room, '…')}" if has_description else ""

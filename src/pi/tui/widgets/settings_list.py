@@ -1,4 +1,4 @@
-"""Settings and their values, to look through and change."""
+"""A list of settings and their values."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import Component, Focusable, Interactive, RowMemory
+from pi.tui.component import Component, Focusable, Interactive, RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.select_list import Most, Selection
+from pi.tui.widgets.select_list import ListSelection, Most
 
-_MOST_LABEL = 30
-_LEAST_VALUE = 14
-"""Columns that a value and the space around it have at least, even if labels are cut for that."""
+_MAX_LABEL = 30
+_MIN_VALUE = 14
+"""The minimum columns of a value with its spacing; labels are cut for it."""
 
 Done: TypeAlias = Callable[[str | None], None]
-"""Ends a submenu: with the chosen value, or with nothing."""
+"""Closes a submenu with the chosen value, or None."""
 
 Submenu: TypeAlias = Callable[[str, Done], Component]
-"""Makes the component that asks for a value, given the current one."""
+"""Creates a component that asks for a value, given the current one."""
 
 
 class SettingItem(Record):
-    """A setting: one of ``values``, or whatever a submenu gives."""
+    """A setting with fixed ``values`` or a submenu."""
 
     id: str
     label: str
@@ -40,7 +40,7 @@ class SettingItem(Record):
 
 
 class SettingsTheme(Record):
-    """How a ``SettingsList`` looks."""
+    """The style of a ``SettingsList``."""
 
     cursor: Paint = unpainted
     selected: Paint = unpainted
@@ -50,10 +50,11 @@ class SettingsTheme(Record):
 
 
 class SettingsList:
-    """Settings one per row. Enter goes on to the next value or opens the submenu.
+    """One setting per row. Enter selects the next value or opens the submenu.
 
-    ``on_change`` gets the id and the new value. With ``is_searchable`` typing looks for settings.
-    ``hint`` stands below everything. Descriptions are shown while ``describes`` says so.
+    ``on_change`` receives the id and the new value. With ``is_searchable``, typing filters the
+    settings. ``hint`` is shown at the bottom. Descriptions are shown while ``describes`` returns
+    true.
     """
 
     def __init__(
@@ -80,13 +81,13 @@ class SettingsList:
         self._search = self._new_search() if is_searchable else None
         self._focused = False
         self._submenu: Component | None = None
-        self._memory = RowMemory()
-        self._selection = Selection(max_visible, self._keymap)
+        self._memory = RowCache()
+        self._selection = ListSelection(max_visible, self._keymap)
         self._selection.resize(len(self._items))
 
     @property
     def focused(self) -> bool:
-        """Whether a cursor is shown where there is something to type."""
+        """Whether a cursor is shown in a text field."""
         return self._focused
 
     @focused.setter
@@ -102,7 +103,7 @@ class SettingsList:
         return self._submenu is not None
 
     def set_value(self, id: str, value: str) -> None:
-        """Show another value of a setting, without telling ``on_change``."""
+        """Shows another value of a setting without calling ``on_change``."""
         self._items = [
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
@@ -111,7 +112,7 @@ class SettingsList:
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
-        """Move, change, search or cancel; an open submenu gets everything."""
+        """Handles navigation, change, search and cancel; an open submenu receives all keys."""
         self.invalidate()
         if self._submenu is not None:
             if isinstance(self._submenu, Interactive):
@@ -126,13 +127,13 @@ class SettingsList:
             self._search.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
         if self._submenu is not None:
             self._submenu.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The settings, or the submenu while one is open."""
+        """Returns the settings, or the open submenu."""
         if self._submenu is not None:
             return self._submenu.render(width)
         return self._memory.rows(width, self._draw, self._selection.room, self._describes())
@@ -185,7 +186,7 @@ class SettingsList:
         rows = [*self._search.render(width), ""] if self._search is not None else []
         if self._shown:
             longest = max(visible_width(item.label) for item in self._shown)
-            label_width = min(longest, _MOST_LABEL, max(width - _LEAST_VALUE, _LEAST_VALUE))
+            label_width = min(longest, _MAX_LABEL, max(width - _MIN_VALUE, _MIN_VALUE))
             rows += [self._draw_item(index, label_width) for index in self._selection.visible]
             if position := self._selection.position:
                 rows.append(f"  {self._theme.hint(position)}")
@@ -227,5 +228,5 @@ def _focus(part: object, *, focused: bool) -> None:
 
 
 def _searched(item: SettingItem) -> str:
-    """What a setting is found by: its words first, then its name."""
+    """Returns the text by which a setting is found: its label first, then its id."""
     return f"{item.label} {item.id}"

@@ -1,10 +1,10 @@
-"""Text that wraps."""
+"""Wrapped text, one-line text, and a box."""
 
 from __future__ import annotations
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.tui.component import Area, Component, RowMemory
+from pi.tui.component import Area, Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.style import Paint
 from pi.tui.text.width import inner_width, padded, truncate_to_width
@@ -12,10 +12,10 @@ from pi.tui.text.wrap import wrap_text
 
 
 class Text:
-    """A text, wrapped, with space around it and maybe a background.
+    """A wrapped text with padding and an optional background.
 
-    Colours inside the text (SGR) are kept, all other sequences are removed. A text without
-    anything visible takes no rows.
+    Colours in the text (SGR) are kept, all other sequences are removed. A text without visible
+    characters takes no rows.
     """
 
     def __init__(
@@ -25,31 +25,31 @@ class Text:
         self._pad_x = pad_x
         self._pad_y = pad_y
         self._background = background
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     @property
     def text(self) -> str:
-        """What is shown, sanitised."""
+        """The sanitised text."""
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
+        """Replaces the text."""
         text = sanitise_keeping_style(text)
         if text != self._text:
             self._text = text
             self.invalidate()
 
     def set_background(self, background: Paint | None) -> None:
-        """Paint another background, or none."""
+        """Sets or removes the background."""
         self._background = background
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The wrapped text."""
+        """Returns the wrapped text."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
@@ -64,29 +64,26 @@ class Text:
         )
 
 
-# Text on one row, cut where it does not fit.
-
-
 class TruncatedText:
-    """The first line of a text, cut at the width; sanitised like ``Text``."""
+    """The first line of a text, truncated to the width; sanitised like ``Text``."""
 
     def __init__(self, text: str = "", pad_x: int = 0, pad_y: int = 0) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
+        """Replaces the text."""
         self._line = sanitise_keeping_style(text).partition("\n")[0]
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """One row, and the space around it."""
+        """Returns one row with its padding."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
@@ -94,11 +91,8 @@ class TruncatedText:
         return padded([line], width, pad_x=self._pad_x, pad_y=self._pad_y, background=None)
 
 
-# Components with space around them and one background behind them all.
-
-
 class Box:
-    """Children from top to bottom, padded and painted. Without rows of children it takes none."""
+    """Children from top to bottom with padding and one background. Empty children take no rows."""
 
     def __init__(self, pad_x: int = 1, pad_y: int = 1, background: Paint | None = None) -> None:
         self._pad_x = pad_x
@@ -115,34 +109,34 @@ class Box:
         return self._inside.children
 
     def add_child(self, child: Component) -> None:
-        """Put a child below the others."""
+        """Adds a child at the bottom."""
         self._inside.add_child(child)
 
     def remove_child(self, child: Component) -> None:
-        """Take a child out; nothing happens if it is not here."""
+        """Removes a child; does nothing if it is not a child."""
         self._inside.remove_child(child)
 
     def clear(self) -> None:
-        """Take all children out."""
+        """Removes all children."""
         self._inside.clear()
 
     def set_background(self, background: Paint | None) -> None:
-        """Paint another background, or none."""
+        """Sets or removes the background."""
         self._background = background
         self._drawn = None
 
     def areas_at(self, row: int) -> list[Area]:
-        """The child on a row, if there is one."""
+        """Returns the area of the child on a row, if any."""
         inside = self._inside.areas_at(row - self._pad_y)
         return [replace(area, row=area.row + self._pad_y, column=self._pad_x) for area in inside]
 
     def invalidate(self) -> None:
-        """Make every child forget what it remembers."""
+        """Invalidates every child."""
         self._inside.invalidate()
         self._drawn = None
 
     def render(self, width: int) -> list[str]:
-        """The children's rows on the background."""
+        """Returns the children's rows on the background."""
         lines = self._inside.render(inner_width(width, self._pad_x))
         if self._drawn is None or self._drawn[0] != width or self._drawn[1] is not lines:
             self._drawn = (width, lines)
@@ -151,12 +145,12 @@ class Box:
 
     @property
     def live_region_start(self) -> int | None:
-        """The first row that may still change, as the children say."""
+        """The first row that may still change, according to the children."""
         return self._shifted(self._inside.live_region_start)
 
     @property
     def commit_safe_end(self) -> int | None:
-        """Where the settled head of the live region ends, as the children say."""
+        """The end of the stable rows of the live region, according to the children."""
         return self._shifted(self._inside.commit_safe_end)
 
     def _shifted(self, row: int | None) -> int | None:

@@ -12,7 +12,7 @@ from tests.ai.auth.logins.signing_in import NOW, settings_at
 from tests.ai.auth.scripted_ui import ScriptedUI, obedient_browser
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_login_refresh_and_access(server: AuthorizationServer, http: HttpClient) -> None:
     settings = settings_at(
         "anthropic", {**server.clients, "redirectPort": 0, "requestHeaders": {"X-App": "mine"}}

@@ -65,7 +65,7 @@ async def test_login_in_the_browser_refresh_and_access(
     )
 
 
-@pytest.mark.trap(71)
+@pytest.mark.behaviour("device-code-polling")
 async def test_login_with_a_code_on_another_device(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:

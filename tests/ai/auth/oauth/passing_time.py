@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def in_time(clock: FakeClock, work: Awaitable[T]) -> T:
-    """Let the clock run whenever everybody sleeps, until ``work`` is done."""
+    """Let the clock run whenever all tasks sleep, until ``work`` is done."""
     task = asyncio.ensure_future(work)
     async with asyncio.timeout(30):
         while not task.done():

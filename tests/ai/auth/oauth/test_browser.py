@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
-from pi.ai.auth.login import AuthUrl, Prompt
+from pi.ai.auth.login import AuthUrl, LoginPrompt
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import (
     LOGIN_SECONDS,
@@ -70,7 +70,7 @@ async def test_the_browser_brings_the_code_and_the_verifier_proves_who_asked(
     assert traded["code_verifier"] != asked["state"]
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_a_request_with_a_wrong_state_does_not_end_the_login(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
@@ -86,7 +86,7 @@ async def test_a_request_with_a_wrong_state_does_not_end_the_login(
     assert server.visits_to("/token")[0].fields["code"] == "code-1"
 
 
-async def test_the_address_can_be_pasted_when_the_browser_is_elsewhere(
+async def test_the_address_can_be_pasted_from_a_browser_on_another_machine(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     pastes = ["nonsense with spaces", "http://localhost/?code=x&state=other"]
@@ -101,7 +101,7 @@ async def test_the_address_can_be_pasted_when_the_browser_is_elsewhere(
     tokens = await browser_login(ui, http, CLOCK, settings)
 
     assert tokens.access_token == "access-1"
-    assert ui.told == [
+    assert ui.shown == [
         "There is no code in it. Paste the whole address, or the code that was shown.",
         "This belongs to another or older login. Paste the address of this one.",
     ]
@@ -126,7 +126,7 @@ async def test_a_port_in_use_leaves_the_paste(
         tokens = await browser_login(ui, http, CLOCK, settings)
 
     assert tokens.access_token == "access-1"
-    assert ui.told == [
+    assert ui.shown == [
         f"http://localhost:{taken._port}/callback cannot be used: another program has it."
     ]
     (shown,) = (notice for notice in ui.notices if isinstance(notice, AuthUrl))
@@ -135,14 +135,14 @@ async def test_a_port_in_use_leaves_the_paste(
 
 async def test_who_gives_up_ends_the_login(http: HttpClient, settings: LoginSettings) -> None:
     class Reluctant(ScriptedUI):
-        async def ask(self, prompt: Prompt) -> str:
+        async def ask(self, prompt: LoginPrompt) -> str:
             raise LoginCancelled("Never mind.")
 
     with pytest.raises(LoginCancelled):
         await browser_login(Reluctant(), http, CLOCK, settings)
 
 
-async def test_a_login_ends_when_nobody_comes(http: HttpClient, settings: LoginSettings) -> None:
+async def test_a_login_times_out(http: HttpClient, settings: LoginSettings) -> None:
     clock, ui = FakeClock(), ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, clock, settings))
     async with asyncio.timeout(30):
@@ -150,7 +150,7 @@ async def test_a_login_ends_when_nobody_comes(http: HttpClient, settings: LoginS
 
     await clock.advance(LOGIN_SECONDS)
 
-    with pytest.raises(LoginFailed, match="Nobody logged in in time"):
+    with pytest.raises(LoginFailed, match="Login timed out"):
         await waiting
 
 

@@ -28,7 +28,7 @@ def has_ipv6() -> bool:
     return True
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: HttpClient) -> None:
     async with CallbackListener(path="/callback", state="right") as listener:
         refused = [
@@ -50,7 +50,7 @@ async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: H
     assert accepted.headers.get("content-security-policy").startswith("default-src 'none'")
 
 
-async def test_a_refusal_in_the_browser_is_told_there_and_here(http: HttpClient) -> None:
+async def test_a_refusal_in_the_browser_is_shown_there_and_raised_here(http: HttpClient) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         page = await visit(
             http, listener, "?error=access_denied&error_description=%3Cb%3ENo%3C/b%3E&state=s"
@@ -61,7 +61,7 @@ async def test_a_refusal_in_the_browser_is_told_there_and_here(http: HttpClient)
     assert "refused: &lt;b&gt;No&lt;/b&gt;" in page.text
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two() -> None:
     async with CallbackListener(path="/", state="s") as listener:
         bound = {sock.getsockname()[:2] for server in listener._servers for sock in server.sockets}
@@ -71,7 +71,7 @@ async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two()
     assert bound == expected
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_it_works_with_ipv6_disabled(
     http: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +100,7 @@ async def test_a_port_in_use_is_noticed_and_nothing_is_heard() -> None:
                 await second.code()
 
 
-async def test_the_port_is_free_again_even_if_somebody_is_still_connected() -> None:
+async def test_the_port_is_free_again_even_if_a_client_is_still_connected() -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
         writer.write(b"GET /callback")

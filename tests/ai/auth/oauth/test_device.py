@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.auth.errors import GrantRefused, LoginFailed
-from pi.ai.auth.login import DeviceCode, Progress
+from pi.ai.auth.login import DeviceCode, LoginProgress
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import Wait, device_login, grant_of, poll, prefers_device
 from pi.ai.auth.oauth.tokens import Tokens
@@ -34,8 +34,8 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     )
 
 
-@pytest.mark.trap(71)
-async def test_polling_waits_first_and_slows_down_when_told(
+@pytest.mark.behaviour("device-code-polling")
+async def test_polling_waits_first_and_slows_down_on_request(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     clock, ui, asked_at = FakeClock(), ScriptedUI(), []
@@ -53,7 +53,7 @@ async def test_polling_waits_first_and_slows_down_when_told(
     assert tokens == Tokens(access_token="access-1", refresh_token="refresh-1", expires_in=3600)
     assert ui.notices == [
         DeviceCode(user_code="ABCD-1234", url="https://example.com/device", expires_in=600),
-        Progress(message="Waiting until the code is confirmed…"),
+        LoginProgress(message="Waiting until the code is confirmed…"),
     ]
     assert [visit.fields for visit in server.visits[:2]] == [
         {"client_id": "client", "scope": "all of it", "referrer": "pi"},
@@ -111,7 +111,7 @@ async def test_a_login_that_cannot_begin_says_why(
         await device_login(ScriptedUI(), http, FakeClock(), settings)
 
 
-async def test_nobody_waits_longer_than_the_code_lives() -> None:
+async def test_polling_ends_when_the_code_expires() -> None:
     clock, asked_at = FakeClock(), []
 
     async def not_yet() -> str | Wait:
@@ -156,7 +156,7 @@ def test_an_answer_that_cannot_be_shown_is_refused(wrong: Json) -> None:
         grant_of(BEGUN | wrong)
 
 
-async def test_the_person_chooses_between_browser_and_code() -> None:
+async def test_the_user_chooses_between_browser_and_code() -> None:
     ui = ScriptedUI("device", "browser")
 
     assert [await prefers_device(ui), await prefers_device(ui)] == [True, False]

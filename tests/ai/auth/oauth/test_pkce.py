@@ -14,7 +14,7 @@ def test_the_challenge_is_the_one_of_the_standard() -> None:
     assert pkce.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 def test_secrets_are_fresh_and_the_state_is_not_the_verifier() -> None:
     secrets = [new_pkce() for _ in range(50)]
 

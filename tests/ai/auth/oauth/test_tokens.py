@@ -9,9 +9,9 @@ from pi.ai.auth.errors import GrantRefused
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import (
     Tokens,
-    ask,
     bearer,
     credential_of,
+    post_form,
     refresh_tokens,
     request_tokens,
 )
@@ -38,7 +38,7 @@ async def test_fields_are_sent_as_form_or_json_with_the_headers_of_the_settings(
 ) -> None:
     fields = {"a": "1 & 2", "ü": "=%"}
 
-    await ask(http, settings.token_url, fields, encoding=encoding, headers=settings.headers)
+    await post_form(http, settings.token_url, fields, encoding=encoding, headers=settings.headers)
 
     (visit,) = server.visits
     assert (visit.method, visit.fields, visit.headers["x-a"]) == ("POST", fields, "b")
@@ -92,7 +92,7 @@ def test_a_token_goes_with_the_headers_of_the_settings() -> None:
 WAF = "<html><head><title>Just a moment...</title></head></html>"
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize(
     ("reply", "kind", "message"),
     [
@@ -120,7 +120,7 @@ WAF = "<html><head><title>Just a moment...</title></head></html>"
         (Reply(200, {"token": "x"}), BadAnswer, "cannot be used"),
     ],
 )
-async def test_a_refusal_for_good_is_told_apart_from_a_bad_day(
+async def test_permanent_refusals_differ_from_temporary_errors(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,
@@ -136,7 +136,7 @@ async def test_a_refusal_for_good_is_told_apart_from_a_bad_day(
     assert caught.value.retryable is (kind is not GrantRefused)
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 async def test_a_server_that_is_not_there_is_a_bad_day(http: HttpClient) -> None:
     settings = LoginSettings(token_url="http://127.0.0.1:1/token")
 
@@ -150,6 +150,6 @@ async def test_without_fields_it_is_a_plain_get(
     body: Json = {"a": [1]}
     server.pages["/config"] = lambda visit: Reply(200, body)
 
-    answer = await ask(http, server.url("/config"))
+    answer = await post_form(http, server.url("/config"))
 
     assert (answer.ok, answer.body, server.visits[0].method) == (True, body, "GET")

@@ -40,7 +40,7 @@ def refusal(sentence: str) -> bytes:
 
 
 class Asked:
-    """One question to a server that answers as told, and all requests that it took."""
+    """One request to a scripted server, and all requests that it received."""
 
     def __init__(self, *responses: bytes) -> None:
         self.responses = list(responses)
@@ -81,7 +81,7 @@ def diagnostic(kind: str, sentence: str) -> Json:
     return {"type": kind, "timestamp": 7, "error": {"message": f"400: {shown}"}}
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
     asked = Asked(refusal(SIGNATURE), THINKING)
     later = Asked(TEXT)
@@ -107,7 +107,7 @@ def kinds(body: Json) -> list[list[str]]:
     ]
 
 
-@pytest.mark.trap(21, 22)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted", "bad-schema-is-isolated")
 async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> None:
     asked = Asked(refusal(SCHEMA), refusal(SCHEMA), TEXT)
 
@@ -124,7 +124,7 @@ async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> No
     ]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_refused_strictness_is_not_asked_for_again() -> None:
     strict = model({"supportsStrictTools": True})
     asked = Asked(refusal(SCHEMA), TEXT)

@@ -173,7 +173,12 @@ TARGET = Model(
 )
 
 
-@pytest.mark.trap(24, 27, 31, 35)
+@pytest.mark.behaviour(
+    "foreign-thinking-is-dropped",
+    "tool-call-ids-are-valid",
+    "calls-and-results-are-paired",
+    "lone-surrogates-are-cleaned",
+)
 @pytest.mark.parametrize("row", rows("history-transforms"), ids=lambda row: str(row["case"]))
 def test_awkward_histories_become_the_recorded_messages(row: Json) -> None:
     call = ready(TARGET, awkward_history(row["case"]), access=Access(api_key="k"))

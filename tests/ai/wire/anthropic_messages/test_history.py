@@ -43,7 +43,7 @@ def effort(word: str) -> Json:
 # Users and tools ---------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_a_user_message_of_only_a_picture_carries_no_empty_text() -> None:
     assert sent(user("", PNG)) == [{"role": "user", "content": [PNG_BLOCK]}]
 
@@ -52,7 +52,7 @@ def test_a_blank_user_message_is_not_sent() -> None:
     assert sent(user(" \n"), user("a"), user("", " ")) == [{"role": "user", "content": "a"}]
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_results_of_parallel_calls_go_into_one_message_each_with_its_pictures() -> None:
     messages = sent(
         user("a"),
@@ -80,7 +80,7 @@ def test_results_of_parallel_calls_go_into_one_message_each_with_its_pictures() 
     }
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize(
     ("content", "is_error", "expected"),
     [
@@ -101,7 +101,7 @@ def test_an_empty_result_is_never_a_blank_text(
 # Answers -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(24, 25)
+@pytest.mark.behaviour("foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives")
 def test_own_thoughts_are_replayed_as_they_came() -> None:
     signed = Thinking(thinking="hm \n", thinking_signature="c2ln")
     empty = Thinking(thinking="", thinking_signature="ZW1wdHk=")
@@ -117,7 +117,7 @@ def test_own_thoughts_are_replayed_as_they_came() -> None:
     ]
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_an_unsigned_thought_becomes_plain_text() -> None:
     nothing = Thinking(thinking=" ", redacted=True)
 
@@ -137,14 +137,14 @@ def test_an_unsigned_thought_stays_one_where_signatures_may_be_empty() -> None:
     ]
 
 
-@pytest.mark.trap(48)
+@pytest.mark.behaviour("anthropic-replay-is-normalised")
 def test_an_answer_does_not_end_in_white_space() -> None:
     messages = sent(user("a"), own("one \n", "two \n", " "), user("b"))
 
     assert messages[1]["content"] == [text("one \n"), text("two")]
 
 
-@pytest.mark.trap(48)
+@pytest.mark.behaviour("anthropic-replay-is-normalised")
 def test_what_came_after_a_call_stands_before_it() -> None:
     messages = sent(user("a"), own("one", asks("c1"), "two "), result("c1", "R"))
 
@@ -170,8 +170,8 @@ def test_an_answer_of_which_nothing_is_left_is_not_sent() -> None:
     ]
 
 
-@pytest.mark.trap(27)
-def test_ids_that_become_equal_are_told_apart_on_call_and_result() -> None:
+@pytest.mark.behaviour("tool-call-ids-are-valid")
+def test_ids_that_become_equal_are_made_unique_on_call_and_result() -> None:
     messages = sent(
         user("a"), own(asks("x|1"), asks("x/1")), result("x|1", "one"), result("x/1", "two")
     )
@@ -214,13 +214,13 @@ def test_later_instructions_wait_for_the_results_of_a_batch() -> None:
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "system"]
 
 
-def test_changed_and_removed_sections_are_told() -> None:
+def test_changed_and_removed_sections_are_sent() -> None:
     change = system("now", sections={"rules": "<rules>new</rules>", "skills": None})
 
     messages = sent(user("a"), change, model=model(MID_SYSTEM))
 
-    told = 'now\n\n<rules>new</rules>\n\nThe earlier section "skills" no longer applies.'
-    assert messages[-1] == {"role": "system", "content": [text(told)]}
+    update = 'now\n\n<rules>new</rules>\n\nThe earlier section "skills" no longer applies.'
+    assert messages[-1] == {"role": "system", "content": [text(update)]}
 
 
 def test_instructions_that_no_turn_of_the_user_follows_are_said_in_their_place() -> None:
@@ -282,7 +282,7 @@ def test_a_change_of_effort_stands_where_it_was_first_sent() -> None:
 # Caching -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_only_the_last_block_of_the_user_is_marked() -> None:
     messages = encode(call(user("a"), own("t"), system("rule"), user("b", PNG)))["messages"]
 

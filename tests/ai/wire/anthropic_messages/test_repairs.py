@@ -39,7 +39,7 @@ def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
     assert next_repair(refusal(sentence), STRICT_PAYLOAD) is None
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -52,7 +52,7 @@ def test_a_refused_strictness_asks_to_leave_it_out(sentence: str) -> None:
     assert next_repair(refusal(sentence), STRICT_PAYLOAD) == Repairs(strict=True)
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 def test_the_tool_with_the_refused_schema_is_given_up() -> None:
     invalid = refusal("tools.1.custom.input_schema: JSON schema is invalid")
 

@@ -56,7 +56,7 @@ def test_the_credential_decides_how_the_key_is_sent(access: Access, expected: Js
     assert headers(call(access=access), ["a", "b"]) == {**COMMON, **expected}
 
 
-def test_the_session_is_named_only_where_it_is_wanted_and_known() -> None:
+def test_the_session_is_named_only_where_it_is_supported_and_known() -> None:
     affine = model({"sendSessionAffinityHeaders": True})
 
     assert headers(call(model=affine, session_id="S"))["x-session-affinity"] == "S"
@@ -68,7 +68,7 @@ def test_the_session_is_named_only_where_it_is_wanted_and_known() -> None:
     ("retention", "supported", "mark"),
     [("none", True, None), ("short", True, CACHE), ("long", True, HOUR), ("long", False, CACHE)],
 )
-def test_the_cache_is_kept_as_long_as_is_wanted_and_possible(
+def test_the_cache_is_kept_as_long_as_requested_and_possible(
     retention: str, supported: bool, mark: Json | None
 ) -> None:
     target = model({"supportsLongCacheRetention": supported})

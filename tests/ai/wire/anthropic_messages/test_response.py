@@ -61,7 +61,7 @@ def answered(*events: Any) -> AssistantMessage:
 # Blocks ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(44)
+@pytest.mark.behaviour("anthropic-block-start-content")
 def test_what_a_block_begins_with_is_kept() -> None:
     message = answered(
         block(0, type="thinking", thinking="Let ", signature="c2"),
@@ -77,7 +77,7 @@ def test_what_a_block_begins_with_is_kept() -> None:
     )
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_thought_without_words_keeps_its_signature() -> None:
     message = answered(
         block(0, type="thinking", thinking="", signature=""),
@@ -91,7 +91,7 @@ def test_a_thought_without_words_keeps_its_signature() -> None:
     )
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -119,7 +119,7 @@ def test_arguments_come_to_the_same_call_in_every_form(pieces: list[Json]) -> No
     assert message.content == (ToolCall(id="c", name="peek", arguments={"path": "x", "n": 1}),)
 
 
-@pytest.mark.trap(47)
+@pytest.mark.behaviour("anthropic-bad-tool-json")
 def test_arguments_that_are_not_json_are_reported() -> None:
     message = answered(
         block(0, type="tool_use", id="c", name="peek", input={}),
@@ -137,7 +137,7 @@ def test_arguments_that_are_not_json_are_reported() -> None:
     )
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_calls_without_ids_get_their_own_and_never_mix_arguments() -> None:
     message = answered(
         block(0, type="tool_use", id="", name="peek", input={}),
@@ -185,7 +185,7 @@ def test_blocks_of_different_kinds_never_meet_whatever_their_numbers() -> None:
 # Around them -------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(37, 44)
+@pytest.mark.behaviour("usage-is-not-erased", "anthropic-block-start-content")
 def test_the_last_event_may_lack_usage() -> None:
     start = {
         "type": "message_start",
@@ -226,15 +226,15 @@ def test_a_reason_is_understood_and_kept(reason: str, stop: str) -> None:
     assert (message.stop_reason, message.raw_stop_reason) == (stop, reason)
 
 
-@pytest.mark.trap(58)
+@pytest.mark.behaviour("gemini-bad-stops")
 def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
     call = block(0, type="tool_use", id="c", name="peek", input={})
 
     assert answered(call, because("max_tokens")).stop_reason == "length"
 
 
-@pytest.mark.trap(45)
-def test_a_refusal_tells_its_reason() -> None:
+@pytest.mark.behaviour("anthropic-refusals-explain")
+def test_a_refusal_contains_its_reason() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "It could do harm."}
     answer = Answer().feed(said("part"), because("refusal", stop_details=details), because(None))
 
@@ -246,7 +246,7 @@ def test_a_refusal_tells_its_reason() -> None:
     assert (failed.text, failed.raw_stop_reason) == ("part", "refusal")
 
 
-@pytest.mark.trap(45)
+@pytest.mark.behaviour("anthropic-refusals-explain")
 @pytest.mark.parametrize(
     ("reason", "error"), [("sensitive", AnswerRefused), ("pause_turn", BadAnswer)]
 )
@@ -257,7 +257,7 @@ def test_an_answer_that_was_not_finished_is_an_error(
         Answer().feed(said("part"), because(reason), STOP)
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("kind", [{"type": "error"}, {}])
 def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
     answer = Answer().feed(said("part"))
@@ -268,7 +268,7 @@ def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
     assert answer.decoder.finished
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 @pytest.mark.parametrize("last", [said("part"), because("end_turn")])
 def test_a_stream_that_ends_without_its_last_event_is_an_error(last: Json) -> None:
     answer = Answer().feed(said("part"), last)
@@ -294,7 +294,7 @@ def test_the_name_of_an_event_stands_in_for_a_missing_type() -> None:
     assert answer.message.text == "ok"
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 def test_half_of_a_surrogate_pair_is_left_out() -> None:
     raw = (
         rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}'

@@ -29,8 +29,8 @@ RESTLESS = model(ADAPTIVE, thinking_level_map={"off": None})
 def fields(target: Model = PLAIN, **options: Any) -> Json:
     """What a request says about thinking and temperature."""
     payload = encode(call(system("", tool()), user("hi"), model=target, **options))
-    wanted = ("betas", "temperature", "thinking", "output_config")
-    return {name: payload[name] for name in wanted if name in payload}
+    names = ("betas", "temperature", "thinking", "output_config")
+    return {name: payload[name] for name in names if name in payload}
 
 
 def budget(tokens: int) -> Json:
@@ -43,7 +43,7 @@ def budget(tokens: int) -> Json:
 OFF = {"thinking": {"type": "disabled"}}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 @pytest.mark.parametrize(
     ("max_tokens", "expected"),
     [(64_000, budget(16_384)), (8000, budget(6976)), (2048, budget(1024)), (2047, OFF), (1, OFF)],
@@ -59,7 +59,7 @@ def test_a_budget_of_the_users_own_is_at_least_what_the_server_takes() -> None:
     assert fields(reasoning="high", thinking_budgets=budgets) == budget(3000)
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_a_model_with_efforts_gets_no_budget() -> None:
     adaptive = {"type": "adaptive", "display": "summarized"}
 
@@ -75,15 +75,15 @@ def test_a_model_with_efforts_gets_no_budget() -> None:
     }
 
 
-@pytest.mark.trap(23)
-def test_off_is_said_unless_the_model_cannot_be_told() -> None:
+@pytest.mark.behaviour("thinking-off-is-explicit")
+def test_off_is_sent_unless_the_model_rejects_it() -> None:
     assert fields(reasoning="off") == OFF
     assert fields(model(ADAPTIVE), reasoning="off") == OFF
     assert fields(RESTLESS, reasoning="off") == {}
     assert fields(model(reasoning=False), reasoning="high") == {}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_temperature_is_sent_only_where_nothing_is_thought() -> None:
     cold = {"temperature": 0.0}
 

@@ -37,14 +37,14 @@ def names(tools: list[Json]) -> list[str]:
     return [entry["name"] for entry in tools]
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_nothing_is_said_of_tools() -> None:
     payload = encode(call(system("S"), user("hi"), tool_choice="auto"))
 
     assert not payload.keys() & {"tools", "tool_choice"}
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @pytest.mark.parametrize(
     ("choice", "sent"),
     [
@@ -88,7 +88,7 @@ def test_without_tool_changes_in_place_the_present_tools_are_declared() -> None:
     assert names(declared(*talk)) == ["b", "c"]
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_tools_that_come_later_are_appended_as_deferred() -> None:
     start = (system("", tool("a"), tool("b")), user("1"))
     change = (own("t"), system("", tool("c"), tools_removed=({"name": "a"},)), user("2"))
@@ -142,19 +142,19 @@ def test_a_forced_tool_must_still_be_offered() -> None:
 # Strictness --------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strict_schemas_go_only_to_servers_that_take_them() -> None:
-    wanted = system("", tool("a", PREFER), tool("b", PREFER))
+    preferring = system("", tool("a", PREFER), tool("b", PREFER))
 
-    strict = declared(wanted, user("hi"), model=STRICT)
-    plain = declared(wanted, user("hi"))
+    strict = declared(preferring, user("hi"), model=STRICT)
+    plain = declared(preferring, user("hi"))
 
     assert [entry.get("strict") for entry in strict] == [True, True]
     assert [entry["input_schema"]["additionalProperties"] for entry in strict] == [False, False]
     assert [entry.get("strict") for entry in plain] == [None, None]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize(
     "other",
     [
@@ -169,7 +169,7 @@ def test_strict_tools_are_never_mixed_with_others(other: Tool) -> None:
     assert [entry.get("strict") for entry in tools] == [None, None]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refused_strictness_is_left_out() -> None:
     tools = declared(
         system("", tool("a", PREFER)), user("hi"), model=STRICT, repairs=Repairs(strict=True)
@@ -186,7 +186,7 @@ def test_a_tool_that_requires_strictness_is_not_sent_without() -> None:
         declared(system("", tool("a", REQUIRE)), user("hi"))
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 def test_a_refused_tool_is_left_out_of_everything() -> None:
     talk = (system("", tool("a"), tool("b")), user("1"), own("t"), system("", tool("c")), user("2"))
 

@@ -25,7 +25,7 @@ def test_all_counts_are_read() -> None:
     )
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize(
     "counts",
     [
@@ -40,7 +40,7 @@ def test_an_event_that_knows_nothing_changes_nothing(counts: Json) -> None:
     assert counted(START, counts) == START
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_input_that_turns_out_to_be_cached_is_not_counted_twice() -> None:
     later = {"input_tokens": 0, "cache_read_input_tokens": 110, "output_tokens": 5}
 

@@ -63,7 +63,7 @@ async def ask(
     return requests, builder
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
     requests, builder = await ask(REFUSED, TEXT, strict=True)
 
@@ -79,14 +79,14 @@ async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
     )
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
     thought = Thinking(thinking="hm", thinking_signature="bad")
-    told = (HELLO, said(thought, Text(text="so")), HELLO)
+    history = (HELLO, said(thought, Text(text="so")), HELLO)
 
-    requests, builder = await ask(refusal("Invalid `signature`"), THINKING, messages=told)
+    requests, builder = await ask(refusal("Invalid `signature`"), THINKING, messages=history)
     assert builder.final is not None
-    later, _ = await ask(TEXT, messages=(*told, builder.final, HELLO))
+    later, _ = await ask(TEXT, messages=(*history, builder.final, HELLO))
 
     assert [note["type"] for note in builder.final.diagnostics or ()] == [
         "thinking_signature_rejected"

@@ -55,7 +55,7 @@ async def test_keys_may_bring_a_token_of_their_session() -> None:
     assert identity == AwsIdentity(keys=expiring)
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_what_is_chosen_for_pi_beats_the_environment() -> None:
     environ = {"AWS_BEARER_TOKEN_BEDROCK": "T", "AWS_REGION": "us-east-1"}
 
@@ -68,7 +68,7 @@ async def test_what_is_chosen_for_pi_beats_the_environment() -> None:
     assert given == AwsIdentity(token="G", region="us-east-1")
 
 
-async def test_a_proxy_that_authenticates_itself_gets_a_signature_of_nobody() -> None:
+async def test_a_proxy_that_authenticates_itself_gets_a_dummy_signature() -> None:
     identity = await find_identity(call(), {"AWS_BEDROCK_SKIP_AUTH": "1"})
 
     assert identity == AwsIdentity(keys=AwsKeys(access_key="none", secret_key="none"))
@@ -96,7 +96,7 @@ def write_profile(folder: Path, name: str, access_key: str) -> None:
     (folder / "config").write_text(f"[profile {name}]\nregion = ap-south-1\n")
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_a_profile_is_looked_up_with_its_region(aws: Path) -> None:
     write_profile(aws, "work", "AK")
 
@@ -108,7 +108,7 @@ async def test_a_profile_is_looked_up_with_its_region(aws: Path) -> None:
     )
 
 
-@pytest.mark.trap(68)
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_keys_that_were_replaced_in_the_file_are_seen(aws: Path) -> None:
     write_profile(aws, "default", "OLD")
     old = await find_identity(call(), {})
@@ -137,13 +137,13 @@ async def test_credentials_that_renew_themselves_are_asked_for_once(aws: Path) -
 
 
 async def test_a_profile_that_is_not_there_is_named(aws: Path) -> None:
-    with pytest.raises(AuthenticationFailed, match=r"for the profile nobody: .*nobody") as failed:
-        await find_identity(call(), {"AWS_PROFILE": "nobody"})
+    with pytest.raises(AuthenticationFailed, match=r"for the profile missing: .*missing") as failed:
+        await find_identity(call(), {"AWS_PROFILE": "missing"})
 
     assert failed.value.hint == WAYS_IN
 
 
-async def test_a_machine_without_credentials_is_told_how_to_get_some(aws: Path) -> None:
+async def test_a_machine_without_credentials_gets_a_hint(aws: Path) -> None:
     with pytest.raises(AuthenticationFailed) as failed:
         await find_identity(call(), {})
 

@@ -56,7 +56,7 @@ def test_an_exception_says_of_which_kind_it_is() -> None:
     assert list(events) == [("exception:throttlingException", b'{"message":"slow"}')]
 
 
-def test_an_error_without_a_payload_tells_its_message() -> None:
+def test_an_error_without_a_payload_has_its_message() -> None:
     headers = (
         string_header(":message-type", "error")
         + string_header(":error-code", "InternalError")
@@ -123,7 +123,7 @@ def test_a_frame_larger_than_the_limit_is_refused_before_it_arrives() -> None:
     assert not problem.value.retryable
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("page", [b"<html>Too busy</html>", b"busy"])
 def test_a_body_without_frames_is_kept_to_explain_it(page: bytes) -> None:
     reader = EventStreamReader()

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.compat import traits_of
+from pi.ai.wire.bedrock_converse.compat import compat_of
 from pi.ai.wire.bedrock_converse.history import (
     NO_TEXT,
     UNKNOWN_IMAGE,
@@ -24,7 +24,7 @@ ENCODED_PICTURE = {"image": {"source": {"bytes": base64.b64decode(PNG)}, "format
 
 def encoded(*messages: Message, target: Model | None = None) -> list[Json]:
     asked = target or model()
-    return encode_messages(history_for(messages, asked), traits_of(asked))
+    return encode_messages(history_for(messages, asked), compat_of(asked))
 
 
 def user(*content: Json) -> Json:
@@ -42,7 +42,7 @@ def tool_result(id: str, *content: Json, status: str = "success") -> Json:
 # Texts and pictures ------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(32, 61)
+@pytest.mark.behaviour("empty-tool-result-placeholder", "bedrock-request-rules")
 def test_blank_text_is_left_out_or_replaced() -> None:
     assert encoded(UserMessage(content=" \n")) == [user({"text": NO_TEXT})]
     assert encoded(UserMessage(content=(Text(text=""), PICTURE))) == [user(ENCODED_PICTURE)]
@@ -68,7 +68,7 @@ def test_pictures_are_bytes_with_a_format(mime_type: str, written: str) -> None:
     ]
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize(
     "picture",
     [
@@ -85,7 +85,7 @@ def test_a_picture_that_cannot_be_sent_becomes_a_note(picture: Image) -> None:
 # Calls and results -------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(31, 33)
+@pytest.mark.behaviour("calls-and-results-are-paired", "images-follow-the-protocol")
 def test_the_results_of_a_batch_share_a_message_and_keep_their_pictures() -> None:
     messages = encoded(
         HELLO,
@@ -105,7 +105,7 @@ def test_the_results_of_a_batch_share_a_message_and_keep_their_pictures() -> Non
     ]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize("content", [(), (Text(text=""),), (Text(text=" \n"),)])
 def test_an_empty_result_gets_a_placeholder(content: tuple[Text, ...]) -> None:
     messages = encoded(HELLO, said(peek("a")), result("a", *content))
@@ -119,7 +119,7 @@ def test_a_result_that_is_only_a_picture_needs_no_text() -> None:
     assert messages[-1] == user(tool_result("a", ENCODED_PICTURE))
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_are_written_in_the_alphabet_of_the_wire() -> None:
     odd = "call|" + "x" * 80
 
@@ -140,7 +140,7 @@ NAMELESS = {"reasoningContent": {"reasoningText": {"text": "hm"}}}
 HIDDEN = {"reasoningContent": {"redactedContent": b"\x00\x01"}}
 
 
-@pytest.mark.trap(24, 25)
+@pytest.mark.behaviour("foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives")
 @pytest.mark.parametrize(
     ("id", "thought", "expected"),
     [
@@ -174,7 +174,7 @@ def test_thoughts_go_back_as_their_model_takes_them(
     assert messages[1] == assistant(*expected, {"text": "ok"})
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_foreign_thoughts_are_prose_and_foreign_secrets_are_gone() -> None:
     messages = encoded(
         HELLO, said(SIGNED, REDACTED, Text(text="ok"), by=model("other")), target=model()

@@ -72,7 +72,7 @@ def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
     assert [one.get("thinking", {}).get("type") for one in fields] == [None, "adaptive", "enabled"]
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent() -> None:
     noted = replace(
         said(THOUGHT, Text(text="so"), by=model(SONNET)), diagnostics=({"type": THINKING_REJECTED},)
@@ -84,7 +84,7 @@ def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent(
     assert payload["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strict_schemas_that_were_refused_become_loose() -> None:
     assert next_repair(SCHEMA, encode(talk())) == Repairs(strict=True)
 

@@ -27,12 +27,12 @@ def test_a_bare_question_is_a_small_payload() -> None:
 # Limits ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(19, 61)
+@pytest.mark.behaviour("output-cap-is-sane", "bedrock-request-rules")
 @pytest.mark.parametrize(
-    ("known", "wanted", "sent"), [(32_000, None, 32_000), (32_000, 500, 500), (0, None, 4096)]
+    ("known", "requested", "sent"), [(32_000, None, 32_000), (32_000, 500, 500), (0, None, 4096)]
 )
-def test_an_output_cap_is_always_sent(known: int, wanted: int | None, sent: int) -> None:
-    payload = encode(call(HELLO, target=model(max_tokens=known), max_tokens=wanted))
+def test_an_output_cap_is_always_sent(known: int, requested: int | None, sent: int) -> None:
+    payload = encode(call(HELLO, target=model(max_tokens=known), max_tokens=requested))
 
     assert payload["inferenceConfig"] == {"maxTokens": sent}
 
@@ -47,7 +47,7 @@ def test_a_nova_at_its_hardest_takes_no_limits() -> None:
     }
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 @pytest.mark.parametrize(
     ("id", "level", "sent"),
     [
@@ -77,7 +77,7 @@ def test_a_forced_call_wins_over_thinking() -> None:
 # Caching -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(61)
+@pytest.mark.behaviour("bedrock-request-rules")
 @pytest.mark.parametrize(
     ("id", "retention", "point"),
     [

@@ -102,7 +102,7 @@ def test_empty_deltas_open_no_block() -> None:
     assert answer.message.content == ()
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_signature_and_a_secret_may_come_in_pieces() -> None:
     answer = Answer().feed(
         delta(0, reasoningContent={"signature": "ab"}),
@@ -126,7 +126,7 @@ def test_a_secret_that_is_no_base64_is_a_bad_answer() -> None:
         answer.feed(delta(1, reasoningContent={"redactedContent": "A"}))
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_pieces_of_parallel_calls_never_mix() -> None:
     answer = Answer().feed(
         called(0, "a"),
@@ -162,8 +162,8 @@ def test_arguments_that_are_no_json_are_reported() -> None:
 # Usage -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(36)
-def test_cached_tokens_are_counted_once_and_those_kept_for_an_hour_are_told_apart() -> None:
+@pytest.mark.behaviour("usage-is-counted-once")
+def test_cached_tokens_are_counted_once_and_those_kept_for_an_hour_separately() -> None:
     counts = {
         "inputTokens": 10,
         "outputTokens": 5,
@@ -180,7 +180,7 @@ def test_cached_tokens_are_counted_once_and_those_kept_for_an_hour_are_told_apar
     assert usage.total_tokens == 135
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 def test_missing_counts_are_zero() -> None:
     usage = Answer().feed(stopped("end_turn"), ("metadata", {"usage": {}})).message.usage
 
@@ -242,7 +242,7 @@ def test_the_usage_may_come_before_the_stop_reason() -> None:
     assert message.usage.output == 2
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_without_a_stop_reason_is_a_bad_answer() -> None:
     answer = Answer().feed(delta(0, text="part"), USAGE)
 
@@ -260,7 +260,7 @@ def test_a_stream_that_lacks_only_its_usage_is_complete() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(6, 8)
+@pytest.mark.behaviour("error-inside-a-200-stream", "rate-limit-is-not-overflow")
 @pytest.mark.parametrize(
     ("name", "message", "kind"),
     [

@@ -61,7 +61,7 @@ def test_a_model_that_a_hook_chose_is_asked() -> None:
 AWS = "https://bedrock-runtime.us-east-1.amazonaws.com"
 
 
-@pytest.mark.trap(61)
+@pytest.mark.behaviour("bedrock-request-rules")
 @pytest.mark.parametrize(
     ("id", "base_url", "region", "host"),
     [

@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.compat import thinking_fields, thinks_without_limits, traits_of
+from pi.ai.wire.bedrock_converse.compat import compat_of, thinking_fields, thinks_without_limits
 from tests.ai.wire.bedrock_converse.calls import SONNET, call, model
 
 BETA = ["interleaved-thinking-2025-05-14"]
@@ -14,7 +14,7 @@ BETA = ["interleaved-thinking-2025-05-14"]
 
 def fields(target: Model, *, cap: int = 32_000, forced: bool = False, **options: Any) -> Json:
     return thinking_fields(
-        call(target=target, **options), traits_of(target), cap=cap, forced=forced
+        call(target=target, **options), compat_of(target), cap=cap, forced=forced
     )
 
 
@@ -29,7 +29,7 @@ def budget(tokens: int, **more: Any) -> Json:
     return {"thinking": {"type": "enabled", "budget_tokens": tokens}, **more}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_new_claudes_get_an_effort_and_no_budget() -> None:
     opus = model(thinking_level_map={"max": "max"})
 
@@ -39,7 +39,7 @@ def test_new_claudes_get_an_effort_and_no_budget() -> None:
     assert fields(opus) == {}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_older_claudes_get_a_budget_that_leaves_room_for_an_answer() -> None:
     sonnet = model(SONNET)
 

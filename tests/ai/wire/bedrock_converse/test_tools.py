@@ -4,13 +4,13 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.bedrock_converse.compat import Traits
+from pi.ai.wire.bedrock_converse.compat import ModelCompat
 from pi.ai.wire.bedrock_converse.history import tool_choice, tool_config
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import peek, said
 from tests.ai.wire.fixed_conversation import PEEK
 
-LOOSE, STRICT = Traits(), Traits(strict_tools=True)
+LOOSE, STRICT = ModelCompat(), ModelCompat(strict_tools=True)
 PREFERRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
 REQUIRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "require"})
 
@@ -22,12 +22,12 @@ def declared(name: str, schema: Json, **more: object) -> Json:
 DECLARED = declared("peek", PEEK.parameters, description="look at it")
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_there_is_no_tool_config() -> None:
     assert tool_config((), (), "auto", LOOSE) is None
 
 
-@pytest.mark.trap(61)
+@pytest.mark.behaviour("bedrock-request-rules")
 def test_a_conversation_with_calls_has_a_tool_config_even_when_no_tool_is_active() -> None:
     history = (said(peek("a"), peek("b")),)
 
@@ -41,7 +41,7 @@ def test_tools_that_must_not_be_called_are_left_out_where_they_can_be() -> None:
     assert tool_config((PEEK,), (said(peek()),), "none", LOOSE) == {"tools": [DECLARED]}
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_choices_are_written_in_the_words_of_the_wire() -> None:
     assert tool_choice(None, (PEEK,)) is None
     assert tool_choice("none", (PEEK,)) is None
@@ -62,7 +62,7 @@ def test_a_blank_description_is_left_out() -> None:
     assert config == {"tools": [declared("peek", PEEK.parameters)]}
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 def test_one_odd_schema_becomes_an_object() -> None:
     odd = {"description": "either", "anyOf": [{"properties": {"a": {}}}, {"type": "null"}]}
 
@@ -80,7 +80,7 @@ def strict_tool(name: str, **properties: Json) -> Tool:
     return replace(PREFERRED, name=name, parameters=parameters)
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
     config = tool_config((PREFERRED,), (), None, STRICT)
 
@@ -90,7 +90,7 @@ def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
     assert tool_config((PREFERRED,), (), None, STRICT, strict_refused=True) == {"tools": [DECLARED]}
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize(
     "tools",
     [
@@ -106,7 +106,7 @@ def test_tools_are_never_strict_beside_others_that_are_not(tools: tuple[Tool, ..
     assert not any("strict" in tool["toolSpec"] for tool in config["tools"])
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_model_that_is_not_known_to_take_strict_tools_gets_none() -> None:
     assert tool_config((PREFERRED,), (), None, LOOSE) == {"tools": [DECLARED]}
 

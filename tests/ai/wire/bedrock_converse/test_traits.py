@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.errors import BadRequest
-from pi.ai.wire.bedrock_converse.compat import Traits, traits_of
+from pi.ai.wire.bedrock_converse.compat import ModelCompat, compat_of
 from tests.ai.wire.bedrock_converse.calls import model
 
-NEW_CLAUDE = Traits(cache="long", thinking="effort", thoughts="signed", temperature=False)
+NEW_CLAUDE = ModelCompat(cache="long", thinking="effort", thoughts="signed", temperature=False)
 PROFILE = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3d4"
 
 
@@ -19,46 +19,46 @@ PROFILE = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/
         ("us.anthropic.claude-opus-4-7", NEW_CLAUDE),
         (
             "us.anthropic.claude-opus-4-6-v1",
-            Traits(cache="long", thinking="effort", thoughts="signed"),
+            ModelCompat(cache="long", thinking="effort", thoughts="signed"),
         ),
         (
             "eu.anthropic.claude-haiku-4-5-20251001-v1:0",
-            Traits(cache="long", thinking="budget", interleaved=True, thoughts="signed"),
+            ModelCompat(cache="long", thinking="budget", interleaved=True, thoughts="signed"),
         ),
         (
             "apac.anthropic.claude-sonnet-4-20250514-v1:0",
-            Traits(cache="short", thinking="budget", interleaved=True, thoughts="signed"),
+            ModelCompat(cache="short", thinking="budget", interleaved=True, thoughts="signed"),
         ),
         (
             "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
-            Traits(cache="short", thinking="budget", thoughts="signed"),
+            ModelCompat(cache="short", thinking="budget", thoughts="signed"),
         ),
-        ("anthropic.claude-3-haiku-20240307-v1:0", Traits(thoughts="signed")),
-        ("us.amazon.nova-pro-v1:0", Traits(cache="short")),
-        ("us.amazon.nova-2-lite-v1:0", Traits(cache="short", thinking="nova")),
-        ("openai.gpt-oss-120b-1:0", Traits(thinking="gpt-oss")),
-        ("global.openai.gpt-5.6-luna", Traits(thinking="openai")),
-        ("deepseek.v3.2", Traits(thoughts="never")),
-        ("meta.llama3-3-70b-instruct-v1:0", Traits()),
+        ("anthropic.claude-3-haiku-20240307-v1:0", ModelCompat(thoughts="signed")),
+        ("us.amazon.nova-pro-v1:0", ModelCompat(cache="short")),
+        ("us.amazon.nova-2-lite-v1:0", ModelCompat(cache="short", thinking="nova")),
+        ("openai.gpt-oss-120b-1:0", ModelCompat(thinking="gpt-oss")),
+        ("global.openai.gpt-5.6-luna", ModelCompat(thinking="openai")),
+        ("deepseek.v3.2", ModelCompat(thoughts="never")),
+        ("meta.llama3-3-70b-instruct-v1:0", ModelCompat()),
     ],
 )
-def test_a_name_tells_what_the_model_takes(id: str, expected: Traits) -> None:
-    assert traits_of(model(id)) == expected
+def test_capabilities_follow_from_the_name(id: str, expected: ModelCompat) -> None:
+    assert compat_of(model(id)) == expected
 
 
-def test_the_name_of_a_profile_that_names_no_model_tells_it() -> None:
-    assert traits_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
-    assert traits_of(model(PROFILE, name="our profile")) == Traits()
+def test_capabilities_of_an_anonymous_profile_follow_from_the_model_name() -> None:
+    assert compat_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
+    assert compat_of(model(PROFILE, name="our profile")) == ModelCompat()
 
 
 def test_strict_tools_are_a_flag() -> None:
-    assert traits_of(model(compat={"supportsStrictMode": True})).strict_tools
-    assert not traits_of(model(compat={"somethingElse": 1})).strict_tools
+    assert compat_of(model(compat={"supportsStrictMode": True})).strict_tools
+    assert not compat_of(model(compat={"somethingElse": 1})).strict_tools
 
 
 def test_a_flag_of_the_wrong_type_says_where_to_correct_it() -> None:
     with pytest.raises(BadRequest) as refused:
-        traits_of(model("m", compat={"supportsStrictMode": "yes"}))
+        compat_of(model("m", compat={"supportsStrictMode": "yes"}))
 
     assert refused.value.message.startswith("The compat flags of model 'm' cannot be read:")
     assert refused.value.hint == "Correct the model's compat in models.json."

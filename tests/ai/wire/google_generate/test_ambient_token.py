@@ -80,12 +80,12 @@ async def test_what_the_request_says_beats_the_entry_and_the_environment(http: H
     assert placed.access == Access(api_key="ya29.machine", kind="ambient", env=place)
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 @pytest.mark.parametrize(
     "access",
     [Access(api_key="KEY", kind="api_key"), Access(api_key="T", kind="ambient"), Access()],
 )
-async def test_a_call_with_a_credential_of_its_own_asks_nobody(
+async def test_a_call_with_a_credential_of_its_own_needs_no_token(
     access: Access, http: HttpClient
 ) -> None:
     call = replace(CALL, access=access)

@@ -68,7 +68,7 @@ async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpC
     )
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 @pytest.mark.parametrize("ending", ["hold", "close", "reset"])
 async def test_a_finish_reason_with_every_event_does_not_end_the_answer(
     http: HttpClient, ending: Literal["hold", "close", "reset"]

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Json
-from pi.ai.wire.google_generate.response import rebuilt
+from pi.ai.wire.google_generate.response import unflatten
 
 DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
 
 
-@pytest.mark.trap(59)
+@pytest.mark.behaviour("gemini-empty-stop-is-retried")
 @pytest.mark.parametrize(
     ("flat", "whole"),
     [
@@ -28,7 +28,7 @@ DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
     ],
 )
 def test_flattened_keys_are_put_together(flat: Json, whole: Json) -> None:
-    assert rebuilt(flat, DECLARED) == whole
+    assert unflatten(flat, DECLARED) == whole
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_flattened_keys_are_put_together(flat: Json, whole: Json) -> None:
     ],
 )
 def test_names_and_misfits_stay_as_they_came(arguments: Json) -> None:
-    assert rebuilt(arguments, DECLARED) == arguments
+    assert unflatten(arguments, DECLARED) == arguments
 
 
 PATHS = st.recursive(
@@ -71,9 +71,9 @@ def flattened(value: Any, at: str) -> Json:
 
 @given(PATHS)
 def test_whatever_was_flattened_comes_back(value: Any) -> None:
-    assert rebuilt(flattened(value, "edits"), DECLARED) == {"edits": value}
+    assert unflatten(flattened(value, "edits"), DECLARED) == {"edits": value}
 
 
 @given(st.dictionaries(st.text(alphabet="edits.[]01", max_size=12), st.integers()))
 def test_no_key_is_too_odd(arguments: Json) -> None:
-    rebuilt(arguments, DECLARED)
+    unflatten(arguments, DECLARED)

@@ -60,7 +60,9 @@ def test_recorded_headers_are_reproduced(row: Any) -> None:
     assert sent == recorded
 
 
-@pytest.mark.trap(24, 31, 35)
+@pytest.mark.behaviour(
+    "foreign-thinking-is-dropped", "calls-and-results-are-paired", "lone-surrogates-are-cleaned"
+)
 @pytest.mark.parametrize("row", TRANSFORMS, ids=[row["case"] for row in TRANSFORMS])
 def test_a_recorded_history_is_reproduced(row: Any) -> None:
     assert shown(history_call(row["case"]))["contents"] == row["messages"]

@@ -13,7 +13,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import traits_of
+from pi.ai.wire.google_generate.compat import compat_of
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW
 from pi.base.records import replace
@@ -34,7 +34,7 @@ INLINE = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
 
 def written(model: Model, *messages: Message) -> list[Json]:
-    return contents(messages, model, traits_of(model))
+    return contents(messages, model, compat_of(model))
 
 
 def own(model: Model, *content: Text | Thinking | ToolCall) -> AssistantMessage:
@@ -45,7 +45,9 @@ def parts(model: Model, *messages: Message) -> list[list[Json]]:
     return [content["parts"] for content in written(model, *messages)]
 
 
-@pytest.mark.trap(24, 25, 57)
+@pytest.mark.behaviour(
+    "foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives", "gemini-tool-results"
+)
 def test_own_signatures_are_replayed_byte_for_byte() -> None:
     said = own(
         NEW,
@@ -64,7 +66,7 @@ def test_own_signatures_are_replayed_byte_for_byte() -> None:
     ]
 
 
-@pytest.mark.trap(57)
+@pytest.mark.behaviour("gemini-tool-results")
 def test_the_first_unsigned_call_of_a_step_under_way_gets_the_sentinel() -> None:
     step = (foreign(peek("c1"), peek("c2")), result("c1"), result("c2"))
     signed = own(NEW, ToolCall(id="c3", name="peek", arguments={}, thought_signature="c2ln"))
@@ -75,7 +77,7 @@ def test_the_first_unsigned_call_of_a_step_under_way_gets_the_sentinel() -> None
     assert [part.get("thoughtSignature") for part in sent[3]] == ["c2ln"]
 
 
-@pytest.mark.trap(40, 57)
+@pytest.mark.behaviour("prompt-prefix-is-stable", "gemini-tool-results")
 def test_calls_of_an_earlier_turn_are_sent_as_they_are() -> None:
     # Google checks only the turn under way, and what was sent once should not change.
     sent = parts(NEW, ASK, foreign(peek("c1")), result("c1"), UserMessage(content="next"))
@@ -92,7 +94,7 @@ def test_older_models_get_no_sentinel_and_no_ids() -> None:
     ]
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_foreign_ids_are_made_valid_and_results_follow() -> None:
     odd, long = "call|fc é", "x" * 90
     sent = parts(NEW, ASK, foreign(peek(odd), peek(long)), result(odd), result(long))
@@ -102,15 +104,15 @@ def test_foreign_ids_are_made_valid_and_results_follow() -> None:
     assert [part["functionResponse"]["id"] for part in sent[2]] == calls
 
 
-@pytest.mark.trap(30)
+@pytest.mark.behaviour("nameless-tool-call-is-dropped")
 def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
     nameless = foreign(Text(text="t"), ToolCall(id="c1", name="", arguments={}))
 
     assert parts(NEW, ASK, nameless, result("c1")) == [[{"text": "ask"}], [{"text": "t"}]]
 
 
-@pytest.mark.trap(31, 57)
-def test_results_of_a_batch_share_a_content_and_tell_errors_from_outputs() -> None:
+@pytest.mark.behaviour("calls-and-results-are-paired", "gemini-tool-results")
+def test_results_of_a_batch_share_a_content_and_separate_errors_from_outputs() -> None:
     batch = foreign(peek("c1"), peek("c2"), peek("c3"))
 
     sent = written(
@@ -127,7 +129,7 @@ def test_results_of_a_batch_share_a_content_and_tell_errors_from_outputs() -> No
     }
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_pictures_of_results_go_inside_them_for_new_models() -> None:
     sent = parts(NEW, ASK, foreign(peek("c1")), result("c1", Text(text="see"), PICTURE))
 
@@ -143,7 +145,7 @@ def test_pictures_of_results_go_inside_them_for_new_models() -> None:
     ]
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_pictures_of_results_follow_the_whole_batch_for_older_models() -> None:
     batch = foreign(peek("c1"), peek("c2"))
 
@@ -158,7 +160,7 @@ def test_pictures_of_results_follow_the_whole_batch_for_older_models() -> None:
     ]
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_a_model_that_sees_no_pictures_gets_a_note() -> None:
     blind = replace(NEW, input=("text",))
 
@@ -167,7 +169,7 @@ def test_a_model_that_sees_no_pictures_gets_a_note() -> None:
     assert sent == [[{"text": "(image omitted: model does not support images)"}]]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_a_message_of_pictures_alone_has_no_empty_text() -> None:
     assert parts(NEW, UserMessage(content=(Text(text=""), PICTURE))) == [[INLINE]]
 
@@ -178,7 +180,7 @@ def test_messages_without_anything_to_say_are_left_out() -> None:
     assert parts(NEW, ASK, empty, UserMessage(content="")) == [[{"text": "ask"}]]
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() -> None:
     turn = (ASK, own(NEW, peek("c1")), result("c1", Text(text="R")))
 

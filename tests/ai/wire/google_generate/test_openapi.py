@@ -10,7 +10,7 @@ from pi.ai.wire.google_generate.schema import openapi_schema
 from tests.ai.odd_schemas import odd_schemas, of
 
 
-@pytest.mark.trap(60)
+@pytest.mark.behaviour("google-schemas-are-converted")
 @pytest.mark.parametrize(
     ("schema", "sent"),
     [
@@ -64,7 +64,7 @@ def test_the_older_form_says_what_it_can(schema: Json, sent: Json) -> None:
     assert openapi_schema(schema) == sent
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
 def test_no_schema_is_too_odd(schema: Json) -> None:
     json.dumps(openapi_schema(schema))

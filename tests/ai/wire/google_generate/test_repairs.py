@@ -86,7 +86,7 @@ def signatures(body: Json) -> list[str]:
     return [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
     error = {"error": {"code": 400, "message": "Corrupted thought signature."}}
     refused = b"HTTP/1.1 400 Bad Request\r\n\r\n" + json.dumps(error).encode()
@@ -101,10 +101,10 @@ async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
         model=MODEL.id,
     )
     result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(Text(text="R"),))
-    told = (HI, said, result)
+    history = (HI, said, result)
 
-    bodies, healed = await asked(*told, responses=[refused, recording(MODEL.api, "thinking")])
-    later, _ = await asked(*told, healed, HI, responses=[recording(MODEL.api, "text")])
+    bodies, healed = await asked(*history, responses=[refused, recording(MODEL.api, "thinking")])
+    later, _ = await asked(*history, healed, HI, responses=[recording(MODEL.api, "text")])
 
     assert [note["type"] for note in healed.diagnostics or ()] == ["thinking_signature_rejected"]
     assert [signatures(body) for body in (*bodies, *later)] == [

@@ -56,7 +56,7 @@ def test_a_choice_of_tools_is_passed_on(choice: ToolChoice, sent: Json) -> None:
     }
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_a_choice_that_cannot_be_made_is_left_out() -> None:
     absent: ToolChoice = {"type": "tool", "name": "gone"}
 
@@ -64,7 +64,7 @@ def test_a_choice_that_cannot_be_made_is_left_out() -> None:
     assert "toolConfig" not in config(StreamOptions(tool_choice=absent))
 
 
-@pytest.mark.trap(60)
+@pytest.mark.behaviour("google-schemas-are-converted")
 def test_a_server_that_knows_only_openapi_gets_openapi() -> None:
     model = replace(HISTORY_MODEL, compat={"supportsParametersJsonSchema": False})
     bare = Tool(name="bare", description="no arguments", parameters={"type": "object"})
@@ -128,7 +128,7 @@ def test_an_instruction_that_a_hook_made_a_content_is_left_alone() -> None:
     }
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_the_same_call_gives_the_same_bytes() -> None:
     call = Call(model=HISTORY_MODEL, messages=WITH_TOOL, options=StreamOptions(temperature=0.5))
 

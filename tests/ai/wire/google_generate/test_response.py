@@ -32,7 +32,7 @@ def test_texts_and_thoughts_become_blocks_in_the_order_they_came() -> None:
     assert (message.stop_reason, message.raw_stop_reason) == ("stop", "STOP")
 
 
-@pytest.mark.trap(57)
+@pytest.mark.behaviour("gemini-tool-results")
 def test_signatures_are_kept_wherever_they_come() -> None:
     message = answer(
         chunk({"text": "hm", "thought": True, "thoughtSignature": "dGhvdWdodA=="}),
@@ -54,7 +54,7 @@ def test_an_empty_part_opens_no_block() -> None:
     assert message.content == (Text(text="ok"),)
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 @pytest.mark.parametrize(
     ("events", "over_after"),
     [
@@ -100,7 +100,7 @@ def test_of_several_finish_reasons_the_last_counts() -> None:
     assert (done.stop_reason, done.raw_stop_reason) == ("stop", "STOP")
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_that_ends_without_a_finish_reason_is_an_error() -> None:
     decoder, _ = new_decoder()
     decoder.feed("", json.dumps(chunk({"text": "part"})).encode())
@@ -111,13 +111,13 @@ def test_a_stream_that_ends_without_a_finish_reason_is_an_error() -> None:
     assert caught.value.retryable
 
 
-@pytest.mark.trap(5)
+@pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 @pytest.mark.parametrize(("reason", "stop"), [("stop", "stop"), ("max_tokens", "length")])
 def test_reasons_in_lower_case_mean_the_same(reason: str, stop: str) -> None:
     assert answer(chunk({"text": "ok"}, finish=reason)).stop_reason == stop
 
 
-@pytest.mark.trap(3, 5)
+@pytest.mark.behaviour("sse-reader-is-lenient", "missing-finish-reason-is-a-stop")
 def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
     said = answer(chunk({"text": "ok"}), b"[DONE]")
     asked = answer(chunk(called("peek", {})), b"[DONE]")
@@ -128,7 +128,7 @@ def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
         answer(b"[DONE]")
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize(
     "nothing",
     [
@@ -165,7 +165,7 @@ def test_an_answer_names_its_id_and_the_model_that_gave_it_if_it_is_another() ->
 # Calls -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_parallel_calls_keep_their_arguments_apart() -> None:
     message = answer(
         chunk(called("peek", {"path": "a"}, id="x"), called("peek", {"path": "b"}, id="y")),
@@ -179,7 +179,7 @@ def test_parallel_calls_keep_their_arguments_apart() -> None:
     assert message.stop_reason == "toolUse"
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
     message = answer(
         chunk(called("peek"), called("peek", id="x"), called("peek", id="x"), finish="STOP")
@@ -191,7 +191,7 @@ def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
     assert len(set(ids)) == 3
 
 
-@pytest.mark.trap(29, 57)
+@pytest.mark.behaviour("argument-forms-are-equal", "gemini-tool-results")
 @pytest.mark.parametrize(
     ("args", "arguments"),
     [
@@ -217,7 +217,7 @@ def test_arguments_that_are_no_object_are_reported(args: Any) -> None:
     assert [note["type"] for note in message.diagnostics] == [INVALID_ARGUMENTS]
 
 
-@pytest.mark.trap(59)
+@pytest.mark.behaviour("gemini-empty-stop-is-retried")
 def test_flattened_arguments_of_a_known_tool_are_rebuilt() -> None:
     args = {"edits[0].path": "x", "edits[0].text": "y", "a.b": 1}
 
@@ -231,7 +231,7 @@ def test_flattened_arguments_of_a_known_tool_are_rebuilt() -> None:
 # Usage -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_cached_input_and_thoughts_are_counted_once() -> None:
     counts = {
         "promptTokenCount": 110,
@@ -249,7 +249,7 @@ def test_cached_input_and_thoughts_are_counted_once() -> None:
     )
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 def test_a_later_event_does_not_erase_what_an_earlier_one_counted() -> None:
     message = answer(
         chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "cachedContentTokenCount": 4}),

@@ -1,4 +1,4 @@
-"""How an answer of Google ends, also one that nobody expects."""
+"""Expected and unexpected ends of Google's responses."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pi.ai.messages import Json, Text
 from tests.ai.wire.google_generate.answers import EDIT, answer, called, chunk, failure, new_decoder
 
 
-@pytest.mark.trap(58)
+@pytest.mark.behaviour("gemini-bad-stops")
 def test_calls_of_an_answer_that_was_cut_are_no_normal_tool_use() -> None:
     message = answer(chunk(called("peek", {}), finish="MAX_TOKENS"))
 
     assert (message.stop_reason, message.raw_stop_reason) == ("length", "MAX_TOKENS")
 
 
-@pytest.mark.trap(58)
+@pytest.mark.behaviour("gemini-bad-stops")
 @pytest.mark.parametrize(
     "reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "BRAND_NEW_REASON"]
 )
@@ -65,7 +65,7 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
     assert error.message == "The provider blocked the prompt: PROHIBITED_CONTENT (not allowed)"
 
 
-@pytest.mark.trap(59)
+@pytest.mark.behaviour("gemini-empty-stop-is-retried")
 @pytest.mark.parametrize("parts", [[], [{"text": ""}], [{"text": "hm", "thought": True}]])
 def test_a_stop_without_an_answer_is_worth_a_retry(parts: list[Json]) -> None:
     error, _ = failure(chunk(*parts, finish="STOP"))
@@ -74,7 +74,7 @@ def test_a_stop_without_an_answer_is_worth_a_retry(parts: list[Json]) -> None:
     assert error.retryable
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("wrap", [lambda event: event, lambda event: [event]])
 def test_an_error_inside_the_stream_is_classified(wrap: Any) -> None:
     exhausted = {"code": 429, "message": "Slow down.", "status": "RESOURCE_EXHAUSTED"}

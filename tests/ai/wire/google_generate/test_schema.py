@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from pi.ai.messages import Json
-from pi.ai.wire.google_generate.schema import MOST_INLINED, json_schema
+from pi.ai.wire.google_generate.schema import MAX_INLINED, json_schema
 from tests.ai.odd_schemas import odd_schemas, of
 
 
@@ -28,7 +28,7 @@ def test_a_plain_schema_stays_as_it_is() -> None:
     assert json_schema(schema) == schema
 
 
-@pytest.mark.trap(60)
+@pytest.mark.behaviour("google-schemas-are-converted")
 def test_references_are_inlined_and_definitions_dropped() -> None:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -51,7 +51,7 @@ def test_references_are_inlined_and_definitions_dropped() -> None:
     )
 
 
-@pytest.mark.trap(60)
+@pytest.mark.behaviour("google-schemas-are-converted")
 def test_a_recursive_type_ends_where_it_repeats() -> None:
     tree = of(children={"type": "array", "items": {"$ref": "#/$defs/Tree"}})
 
@@ -67,10 +67,10 @@ def test_types_that_all_name_each_other_do_not_explode() -> None:
 
     schema = json_schema({"$defs": dict.fromkeys(names, every), **every})
 
-    assert json.dumps(schema).count('"properties"') <= MOST_INLINED + 1
+    assert json.dumps(schema).count('"properties"') <= MAX_INLINED + 1
 
 
-@pytest.mark.trap(60)
+@pytest.mark.behaviour("google-schemas-are-converted")
 @pytest.mark.parametrize(
     ("schema", "sent"),
     [
@@ -92,7 +92,7 @@ def test_what_servers_refuse_is_converted_or_dropped(schema: Json, sent: Json) -
     assert json_schema(schema) == sent
 
 
-@pytest.mark.trap(22)
+@pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
 def test_no_schema_is_too_odd(schema: Json) -> None:
     assert json_schema(json_schema(schema)) == json_schema(schema)

@@ -6,7 +6,7 @@ from msgspec import UNSET
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Call, StreamOptions
-from pi.ai.wire.google_generate.compat import thinking_config, traits_of
+from pi.ai.wire.google_generate.compat import compat_of, thinking_config
 
 WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
 
@@ -30,14 +30,14 @@ def config(
         max_tokens=max_tokens,
     )
     options = StreamOptions(reasoning=level, thinking_budgets=budgets)
-    return thinking_config(Call(model=model, messages=(), options=options), traits_of(model))
+    return thinking_config(Call(model=model, messages=(), options=options), compat_of(model))
 
 
 def test_a_model_that_does_not_think_is_not_asked_to() -> None:
     assert config("gemini-2.0-flash", "high", reasoning=False) is None
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
     ("model_id", "words", "expected"),
     [
@@ -74,7 +74,7 @@ def test_a_level_is_asked_for_by_name_or_by_tokens(
 
 
 @pytest.mark.parametrize(
-    ("model_id", "max_tokens", "wanted", "budget"),
+    ("model_id", "max_tokens", "requested", "budget"),
     [
         ("gemini-2.5-pro", 65_536, 40_000, 32_768),
         ("gemini-2.5-flash", 65_536, 40_000, 24_576),
@@ -83,8 +83,8 @@ def test_a_level_is_asked_for_by_name_or_by_tokens(
     ],
 )
 def test_a_budget_stays_within_the_model_and_leaves_room_to_answer(
-    model_id: str, max_tokens: int, wanted: int, budget: int
+    model_id: str, max_tokens: int, requested: int, budget: int
 ) -> None:
-    sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": wanted})
+    sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": requested})
 
     assert sent == {"includeThoughts": True, "thinkingBudget": budget}

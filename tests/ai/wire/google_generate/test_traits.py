@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import Traits, traits_of
+from pi.ai.wire.google_generate.compat import Compat, compat_of
 from pi.base.records import replace
 
-NEW = Traits(
+NEW = Compat(
     call_ids=True,
     images_in_results=True,
     checks_signatures=True,
@@ -14,7 +14,7 @@ NEW = Traits(
     thinking_budget=(0, 24_576),
     json_schema=True,
 )
-OLD = Traits(
+OLD = Compat(
     call_ids=False,
     images_in_results=False,
     checks_signatures=False,
@@ -44,17 +44,17 @@ def model(model_id: str) -> Model:
         ("proxied-model", replace(OLD, images_in_results=True)),
     ],
 )
-def test_a_name_tells_what_a_model_takes(model_id: str, traits: Traits) -> None:
-    assert traits_of(model(model_id)) == traits
+def test_capabilities_follow_from_the_name(model_id: str, traits: Compat) -> None:
+    assert compat_of(model(model_id)) == traits
 
 
 def test_words_for_levels_mean_that_thinking_goes_by_level() -> None:
     gemma = replace(model("gemma-4-31b-it"), thinking_level_map={"off": None, "high": "HIGH"})
 
-    assert traits_of(gemma) == replace(OLD, thinking_levels=True)
+    assert compat_of(gemma) == replace(OLD, thinking_levels=True)
 
 
 def test_a_server_may_know_only_the_older_way_to_declare_tools() -> None:
     older = replace(model("gemini-3-flash"), compat={"supportsParametersJsonSchema": False})
 
-    assert traits_of(older) == replace(NEW, json_schema=False)
+    assert compat_of(older) == replace(NEW, json_schema=False)

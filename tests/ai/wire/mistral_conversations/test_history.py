@@ -35,7 +35,7 @@ def called(id: str, index: int) -> Json:
     return {"id": id, "type": "function", "function": function, "index": index}
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_a_turn_is_written_as_mistral_wants_it() -> None:
     assert encoded(*TURN[1:]) == [
         {"role": "user", "content": [text("see"), IMAGE]},
@@ -52,7 +52,7 @@ def test_a_turn_is_written_as_mistral_wants_it() -> None:
     ]
 
 
-@pytest.mark.trap(24, 27)
+@pytest.mark.behaviour("foreign-thinking-is-dropped", "tool-call-ids-are-valid")
 def test_words_and_ids_of_another_model_are_made_plain() -> None:
     foreign = said(
         Thinking(thinking="hm", thinking_signature="x"), peek("call_1|fc_1"), by=model("other")
@@ -69,7 +69,7 @@ def test_words_and_ids_of_another_model_are_made_plain() -> None:
     ]
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_signed_thought_goes_back_signed() -> None:
     messages = encoded(HELLO, said(Thinking(thinking="", thinking_signature="s")))
 
@@ -78,7 +78,7 @@ def test_a_signed_thought_goes_back_signed() -> None:
     ]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_empty_parts_are_left_out_or_replaced() -> None:
     messages = encoded(
         UserMessage(content=(Text(text=""), PICTURE)),

@@ -13,7 +13,7 @@ def test_an_id_of_mistral_is_kept() -> None:
     assert short_id("D681PevKs") == "D681PevKs"
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 @given(st.text())
 def test_any_other_id_gets_one_that_mistral_takes_and_always_the_same(identifier: str) -> None:
     short = short_id(identifier)

@@ -49,7 +49,7 @@ def test_what_the_caller_says_is_in_the_payload_and_sampling_comes_last() -> Non
 # Tools -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @pytest.mark.parametrize(
     ("choice", "sent"),
     [
@@ -65,7 +65,7 @@ def test_choices_are_written_in_the_words_of_the_wire(choice: Any, sent: Any) ->
     assert encode(call(SYSTEM, HELLO, tool_choice=choice)).get("toolChoice") == sent
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_there_is_neither_a_list_nor_a_choice() -> None:
     payload = encode(call(HELLO, tool_choice="auto"))
 
@@ -75,7 +75,7 @@ def test_without_tools_there_is_neither_a_list_nor_a_choice() -> None:
 # Thinking ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
     ("id", "level", "words", "sent"),
     [
@@ -172,8 +172,8 @@ def test_the_version_is_in_the_address_once(base_url: str) -> None:
     assert url(asked) == "https://host.test/v1/chat/completions"
 
 
-def test_the_session_is_named_only_where_a_cache_is_wanted() -> None:
-    wanted = call(session_id="S")
+def test_the_session_is_sent_only_if_caching_is_on() -> None:
+    cached = call(session_id="S")
     unwanted = call(session_id="S", cache_retention="none")
 
     fixed = {
@@ -181,6 +181,6 @@ def test_the_session_is_named_only_where_a_cache_is_wanted() -> None:
         "User-Agent": user_agent(),
         "Authorization": "Bearer KEY",
     }
-    assert headers(wanted) == {**fixed, "x-affinity": "S"}
+    assert headers(cached) == {**fixed, "x-affinity": "S"}
     assert headers(unwanted) == fixed
     assert "promptCacheKey" not in encode(unwanted)

@@ -92,7 +92,7 @@ def test_thoughts_and_words_alternate_in_any_form() -> None:
     assert (message.response_id, message.response_model) == ("R", "m")
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_calls_are_joined_by_index_even_when_their_id_changes_or_is_missing() -> None:
     message = (
         Answer()
@@ -111,7 +111,7 @@ def test_calls_are_joined_by_index_even_when_their_id_changes_or_is_missing() ->
     )
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_calls_without_an_index_are_joined_by_id_or_by_being_the_last() -> None:
     message = (
         Answer()
@@ -130,7 +130,7 @@ def test_calls_without_an_index_are_joined_by_id_or_by_being_the_last() -> None:
     assert message.stop_reason == "toolUse"
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -149,7 +149,7 @@ def test_arguments_in_any_form_give_the_same_call(pieces: list[Any]) -> None:
     assert made.arguments == {"a": 1, "b": 2}
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 @pytest.mark.parametrize("missing", [None, "", "null"])
 def test_a_missing_id_becomes_one_that_may_be_sent_back(missing: str | None) -> None:
     calls = [call("{}", id=missing, index=0), call("{}", id=missing, index=1)]
@@ -173,7 +173,7 @@ def test_a_name_may_come_after_the_first_piece() -> None:
 # Usage -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
     "cached", [{"num_cached_tokens": 2}, {"prompt_tokens_details": {"cached_tokens": 2}}]
 )
@@ -186,7 +186,7 @@ def test_cached_and_thought_tokens_are_not_counted_twice(cached: Any) -> None:
     assert usage.total_tokens == 5
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_usage_in_a_trailing_chunk_is_read() -> None:
     answer = Answer().feed(chunk(content="a", finish="stop"))
     assert not answer.decoder.finished
@@ -199,7 +199,7 @@ def test_usage_in_a_trailing_chunk_is_read() -> None:
 # Ends --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(5)
+@pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 @pytest.mark.parametrize(
     ("reason", "ours"),
     [
@@ -217,12 +217,12 @@ def test_finish_reasons_are_translated_and_kept(reason: str, ours: str) -> None:
     assert (message.stop_reason, message.raw_stop_reason) == (ours, reason)
 
 
-@pytest.mark.trap(5)
+@pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 def test_done_without_a_finish_reason_is_a_normal_stop() -> None:
     assert Answer().feed(chunk(content="a"), b"[DONE]").message.stop_reason == "stop"
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_without_a_finish_reason_is_a_bad_answer() -> None:
     with pytest.raises(BadAnswer, match="Stream ended without finish_reason"):
         Answer().feed(chunk(content="a", usage=USAGE)).decoder.end()
@@ -238,7 +238,7 @@ def test_a_stream_that_lacks_only_its_usage_is_complete() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     ("event", "kind"),
     [
@@ -274,7 +274,7 @@ def test_an_event_that_is_no_json_is_quoted() -> None:
         Answer().feed(b"nonsense")
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize(
     "event",
     [b"", b" ", b"null", b"[]", {}, {"choices": None}, {"choices": [None]}, chunk(content=None)],

@@ -127,10 +127,10 @@ def decoded(
                 break
         if not finished:
             decoder.end()
-    except ProviderError as problem:
-        builder.fail(problem)
-    told = builder.take()
-    return Answer(check_events(told), tuple(told), builder.failure, finished)
+    except ProviderError as error:
+        builder.fail(error)
+    emitted = builder.take()
+    return Answer(check_events(emitted), tuple(emitted), builder.failure, finished)
 
 
 def chunk(delta: Json | None = None, finish: str | None = None, **fields: object) -> bytes:
@@ -150,7 +150,7 @@ def calls(*pieces: Json) -> bytes:
 
 
 def counts(**usage: object) -> bytes:
-    """The event that only tells the usage."""
+    """The event that contains only the usage."""
     return json_bytes({"id": "chatcmpl-1", "model": "m", "choices": [], "usage": usage})
 
 

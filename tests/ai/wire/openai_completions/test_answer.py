@@ -79,7 +79,7 @@ def strict_call(url: str) -> Call:
     return call_with(system, UserMessage(content="hi"), model=model)
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_server_that_refuses_strict_schemas_is_asked_once_more_without_them() -> None:
     async with server([REFUSED, GREETING]) as found:
         message, _ = await asked(strict_call(found.url))
@@ -89,7 +89,7 @@ async def test_a_server_that_refuses_strict_schemas_is_asked_once_more_without_t
     assert [note["type"] for note in message.diagnostics or ()] == ["strict_schema_rejected"]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_session_does_not_ask_for_a_refused_strictness_again() -> None:
     async with server([REFUSED, GREETING, GREETING]) as found:
         first = strict_call(found.url)
@@ -101,7 +101,7 @@ async def test_a_session_does_not_ask_for_a_refused_strictness_again() -> None:
     assert strict == [True, False, False]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_server_that_refuses_loose_schemas_too_is_not_asked_again() -> None:
     async with server([REFUSED, REFUSED]) as found:
         message, stream = await asked(strict_call(found.url))
@@ -120,7 +120,7 @@ async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
     assert len(found.bodies) == 1
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 @pytest.mark.parametrize("ending", ["close", "reset", pytest.param("hold", marks=pytest.mark.slow)])
 async def test_a_finish_reason_is_enough_where_nothing_follows_it(
     ending: Literal["close", "reset", "hold"],

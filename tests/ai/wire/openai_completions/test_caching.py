@@ -33,7 +33,7 @@ def cache_fields(retention: CacheRetention, **fields: Any) -> Json:
     }
 
 
-def test_openai_is_told_the_conversation_in_at_most_64_characters() -> None:
+def test_the_cache_key_for_openai_has_at_most_64_characters() -> None:
     openai = "https://api.openai.com/v1"
 
     assert cache_fields("short", baseUrl=openai) == {"prompt_cache_key": SESSION[:64]}
@@ -44,7 +44,7 @@ def test_openai_is_told_the_conversation_in_at_most_64_characters() -> None:
     assert cache_fields("none", baseUrl=openai) == {}
 
 
-def test_other_servers_are_told_only_when_a_long_cache_is_wanted_and_possible() -> None:
+def test_other_servers_get_cache_fields_only_for_a_supported_long_cache() -> None:
     assert cache_fields("short") == {}
     assert cache_fields("long") == {
         "prompt_cache_key": SESSION[:64],
@@ -65,7 +65,7 @@ SYSTEM = SystemMessage(content="S", tools_added=(PEEK,))
         ("long", {"supportsLongCacheRetention": False}, MARK),
     ],
 )
-def test_a_breakpoint_lives_as_long_as_the_cache_is_wanted(
+def test_a_breakpoint_lives_as_long_as_the_requested_cache(
     retention: CacheRetention, flags: Json, mark: Json
 ) -> None:
     sent = body(SYSTEM, UserMessage(content="a"), retention=retention, compat=ANTHROPIC | flags)
@@ -76,7 +76,7 @@ def test_a_breakpoint_lives_as_long_as_the_cache_is_wanted(
     assert "prompt_cache_retention" not in sent
 
 
-def test_nothing_is_marked_when_no_cache_is_wanted() -> None:
+def test_nothing_is_marked_when_caching_is_off() -> None:
     sent = body(SYSTEM, UserMessage(content="a"), retention="none", compat=ANTHROPIC)
 
     assert "cache_control" not in str(sent)
@@ -120,7 +120,7 @@ STICKY = {"sendSessionAffinityHeaders": True}
         ({"sessionAffinityFormat": "openrouter"}, {"x-session-id"}),
     ],
 )
-def test_the_session_is_told_in_the_servers_headers(flags: Json, names: set[str]) -> None:
+def test_the_session_is_sent_in_the_servers_headers(flags: Json, names: set[str]) -> None:
     options = StreamOptions(session_id="SESS")
 
     sent = headers(call_with(model=model_with(STICKY | flags), options=options))

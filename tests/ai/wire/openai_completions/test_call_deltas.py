@@ -27,7 +27,7 @@ def ids_and_arguments(answer: Answer) -> list[tuple[str, Json]]:
     return [(made.id, made.arguments) for made in answer.message.tool_calls]
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 @pytest.mark.parametrize(
     "later", [{"id": "other"}, {"id": ""}, {"name": "peek", "id": "other"}, {}]
 )
@@ -39,7 +39,7 @@ def test_pieces_are_joined_by_index_whatever_their_ids(later: dict[str, str]) ->
     assert ids_and_arguments(answer) == [("c1", {"path": "a"})]
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_parallel_calls_never_mix_their_arguments() -> None:
     answer = joined(
         call("", index=0, id="c1", name="peek"),
@@ -54,8 +54,8 @@ def test_parallel_calls_never_mix_their_arguments() -> None:
     assert answer.message.stop_reason == "toolUse"
 
 
-@pytest.mark.trap(28)
-def test_calls_without_an_index_are_told_apart_by_id_and_else_follow_the_last() -> None:
+@pytest.mark.behaviour("tool-deltas-join-by-index")
+def test_calls_without_an_index_are_separated_by_id_and_else_continue_the_last() -> None:
     answer = joined(
         call('{"path":', index=None, id="c1", name="peek"),
         call('"a"}', index=None),
@@ -67,7 +67,7 @@ def test_calls_without_an_index_are_told_apart_by_id_and_else_follow_the_last() 
     assert arguments_of(answer) == [{"path": "a"}, {"path": "b"}, {"path": "c"}]
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_whole_calls_under_one_index_are_several() -> None:
     answer = joined(
         call('{"path":"a"}', id="c1", name="peek"), call('{"path":"b"}', id="c2", name="peek")
@@ -93,7 +93,7 @@ def test_a_number_is_an_id_too() -> None:
     assert ids_and_arguments(joined(call("{}", id=7, name="peek"))) == [("7", {})]
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -111,7 +111,7 @@ def test_arguments_in_any_form_give_the_same_call(pieces: list[object]) -> None:
     assert answer.message.diagnostics is not None
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 def test_arguments_that_come_only_at_the_end_give_the_call() -> None:
     made = call('{"path":"a"}', index=None, id="c", name="peek")
     whole = {"choices": [{"message": {"tool_calls": [made]}, "finish_reason": "tool_calls"}]}
@@ -160,7 +160,7 @@ def test_pieces_that_are_no_calls_are_passed_over(piece: Json) -> None:
     assert decoded(*says("ok"), calls(piece), DONE).message.content == (Text(text="ok"),)
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 @given(st.data())
 def test_calls_survive_every_cutting_and_mixing(data: st.DataObject) -> None:
     paths = data.draw(st.lists(st.text(max_size=12), min_size=1, max_size=4))

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from pi.ai.errors import BadAnswer
 from pi.ai.wire.openai_completions.chunks import (
-    Choice,
     Chunk,
+    ChunkChoice,
     Delta,
-    Opening,
+    FirstChunk,
     decode_chunk,
-    decode_oddity,
-    decode_opening,
+    decode_first,
+    decode_lenient,
 )
 from pi.base.records import UNREADABLE
 
@@ -21,18 +21,18 @@ from pi.base.records import UNREADABLE
 def test_a_chunk_is_decoded_as_far_as_it_is_needed() -> None:
     data = b'{"id":"1","object":"x","choices":[{"index":0,"delta":{"role":"a","content":"hi"}}]}'
 
-    choices: list[Choice | None] = [Choice(delta=Delta(content="hi"))]
+    choices: list[ChunkChoice | None] = [ChunkChoice(delta=Delta(content="hi"))]
     assert decode_chunk(data) == Chunk(choices=choices)
-    assert decode_opening(data) == Opening(choices=choices, id="1")
+    assert decode_first(data) == FirstChunk(choices=choices, id="1")
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize("data", [b"null", b"[]", b'"x"', b"7", b"", b" ", b'{"choices":5}'])
 def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
-    assert decode_oddity(data) is None
+    assert decode_lenient(data) is None
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     "data",
     [
@@ -43,18 +43,18 @@ def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
     ],
 )
 def test_errors_are_known_in_every_form(data: bytes) -> None:
-    assert decode_oddity(data) == Opening(error=msgspec.json.decode(data))
+    assert decode_lenient(data) == FirstChunk(error=msgspec.json.decode(data))
 
 
 def test_broken_characters_do_not_spoil_a_chunk() -> None:
     torn = b'{"choices":[{"delta":{"content":"a\xff b\\ud83d c"}}]}'
 
-    assert decode_oddity(torn) == Opening(choices=[Choice(delta=Delta(content="a� b c"))])
+    assert decode_lenient(torn) == FirstChunk(choices=[ChunkChoice(delta=Delta(content="a� b c"))])
 
 
 def test_what_is_not_json_is_shown() -> None:
     with pytest.raises(BadAnswer, match="<html>"):
-        decode_oddity(b"<html>" + b"x" * 1000)
+        decode_lenient(b"<html>" + b"x" * 1000)
 
 
 @given(st.binary(max_size=60) | st.just(b"[" * 100_000))
@@ -63,6 +63,6 @@ def test_whatever_comes_is_a_chunk_or_nothing_or_a_bad_answer(data: bytes) -> No
         decode_chunk(data)
     except UNREADABLE:
         try:
-            decode_oddity(data)
-        except BadAnswer as problem:
-            assert len(problem.message) < 300
+            decode_lenient(data)
+        except BadAnswer as error:
+            assert len(error.message) < 300

@@ -16,7 +16,7 @@ def test_an_unknown_server_and_one_on_this_machine_are_taken_for_openai() -> Non
     assert flags() == flags(baseUrl="https://models.example/v1") == Compat()
 
 
-@pytest.mark.trap(49)
+@pytest.mark.behaviour("chat-host-flags")
 def test_unset_flags_are_known_by_the_host() -> None:
     assert flags(baseUrl="https://api.deepseek.com/v1") == Compat(
         supports_store=False,

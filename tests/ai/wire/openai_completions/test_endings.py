@@ -10,11 +10,11 @@ from pi.ai.errors import (
     ProviderUnavailable,
 )
 from pi.ai.messages import Usage, UserMessage
-from pi.ai.wire.openai_completions.response import complete_reason, failure, no_room
+from pi.ai.wire.openai_completions.response import complete_reason, failure, no_output_room
 from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, decoded, model_with
 
 
-@pytest.mark.trap(5)
+@pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
@@ -31,7 +31,7 @@ def test_reasons_are_known_in_any_case(word: str, reason: str) -> None:
     assert complete_reason(word, calls=False) == reason
 
 
-@pytest.mark.trap(76)
+@pytest.mark.behaviour("calls-with-end-turn-run")
 def test_calls_are_to_be_run_unless_the_answer_was_cut() -> None:
     assert complete_reason("stop", calls=True) == "toolUse"
     assert complete_reason("tool_calls", calls=True) == "toolUse"
@@ -59,35 +59,35 @@ def test_some_reasons_are_failures(word: str, kind: type[ProviderError], retryab
 SMALL = model_with(contextWindow=1000)
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 @pytest.mark.parametrize("usage", [Usage(), Usage(input=990, output=1)])
 def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) -> None:
-    problem = no_room(call_with(model=SMALL), "length", usage)
+    problem = no_output_room(call_with(model=SMALL), "length", usage)
 
     assert isinstance(problem, ContextOverflow)
     assert "num_ctx" in problem.hint
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 def test_an_empty_answer_to_a_full_window_had_no_room() -> None:
-    assert no_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
-    assert no_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
+    assert no_output_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
+    assert no_output_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 def test_an_empty_answer_to_a_prompt_that_the_server_cut_had_no_room() -> None:
     long = call_with(UserMessage(content="word " * 10_000))
 
-    assert no_room(long, "stop", Usage(input=4096, output=1)) is not None
-    assert no_room(long, "stop", Usage(input=11_000, output=1)) is None
-    assert no_room(long, "stop", Usage()) is None
+    assert no_output_room(long, "stop", Usage(input=4096, output=1)) is not None
+    assert no_output_room(long, "stop", Usage(input=11_000, output=1)) is None
+    assert no_output_room(long, "stop", Usage()) is None
 
 
 def test_hidden_thoughts_that_used_up_the_answer_are_no_overflow() -> None:
-    assert no_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
+    assert no_output_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 def test_a_local_server_with_no_room_left_gives_a_context_error() -> None:
     answer = decoded(
         chunk({"role": "assistant", "content": ""}),

@@ -44,7 +44,7 @@ def test_a_model_that_does_not_think_gets_its_instructions_as_system() -> None:
     ]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_an_image_only_message_carries_no_empty_text() -> None:
     assert sent(UserMessage(content=(Text(text=" "), PICTURE))) == [
         {"role": "user", "content": [PICTURE_PART]}
@@ -59,7 +59,7 @@ def test_messages_that_say_nothing_are_left_out() -> None:
     ]
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_pictures_come_after_all_results_of_a_batch() -> None:
     assert sent(
         answered(peeked("c1"), peeked("c2")),
@@ -81,7 +81,7 @@ def test_pictures_come_after_all_results_of_a_batch() -> None:
     ]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_a_blank_result_gets_a_neutral_placeholder() -> None:
     messages = sent(answered(peeked("c1")), resulted("c1", Text(text=" \n")))
 
@@ -99,7 +99,7 @@ def test_pictures_of_results_do_not_follow_them_directly_where_that_is_forbidden
     assert roles == ["assistant", "tool", "assistant", "user"]
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
 def test_thoughts_go_back_in_the_field_they_came_in(field: str) -> None:
     answer = answered(
@@ -112,14 +112,14 @@ def test_thoughts_go_back_in_the_field_they_came_in(field: str) -> None:
     assert sent(answer) == [{"role": "assistant", "content": "xy", field: "one two"}]
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 def test_thoughts_out_of_the_visible_text_are_not_sent_back() -> None:
     assert sent(answered(Thinking(thinking="hm"), Text(text="x"))) == [
         {"role": "assistant", "content": "x"}
     ]
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 def test_reasoning_details_go_back_as_they_came_and_alone() -> None:
     proof = '[{"type":"reasoning.text","text":"hm","signature":"c2ln","index":0}]'
     answer = answered(
@@ -257,7 +257,7 @@ def test_late_tools_are_declared_where_they_came_where_the_server_allows_it() ->
     ]
 
 
-def test_late_tools_are_declared_with_the_others_elsewhere() -> None:
+def test_late_tools_are_declared_with_the_others_by_default() -> None:
     body = encode(
         call_with(
             SystemMessage(content="S", tools_added=(PEEK,)),
@@ -270,7 +270,7 @@ def test_late_tools_are_declared_with_the_others_elsewhere() -> None:
     assert len(body["messages"]) == 2
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_of_other_models_are_put_into_letters_that_all_accept() -> None:
     make_id = id_maker(MODEL)
     foreign = answered(model=replace(MODEL, provider="other"))

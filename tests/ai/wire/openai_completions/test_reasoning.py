@@ -5,12 +5,12 @@ import json
 import pytest
 
 from pi.ai.messages import Json, Text, Thinking, UserMessage
-from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thought
+from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thinking_delta
 from pi.ai.wire.openai_completions.request import encode
 from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decoded, says
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
 def test_a_thought_keeps_the_name_of_its_field(field: str) -> None:
     answer = decoded(chunk({field: "let "}), chunk({field: "me"}), *says("ok"), DONE)
@@ -21,7 +21,7 @@ def test_a_thought_keeps_the_name_of_its_field(field: str) -> None:
     )
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 def test_what_is_said_in_several_fields_is_thought_once() -> None:
     delta = Delta(
         reasoning_content="hm",
@@ -29,16 +29,16 @@ def test_what_is_said_in_several_fields_is_thought_once() -> None:
         reasoning_details=[{"type": "reasoning.text", "text": "hm"}],
     )
 
-    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_content")
+    assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_content")
 
 
 def test_fields_that_hold_no_text_are_passed_over() -> None:
     delta = Delta(reasoning_content={"x": 1}, reasoning="", reasoning_text="hm")
 
-    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_text")
+    assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_text")
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("late", [False, True], ids=["with the thought", "behind the text"])
 def test_the_blob_that_proves_a_thought_goes_back_with_it(late: bool) -> None:
     blob = {"reasoning_opaque": "blob"}
@@ -88,7 +88,7 @@ def test_thoughts_that_come_only_as_details_are_shown() -> None:
     )
 
 
-@pytest.mark.trap(50)
+@pytest.mark.behaviour("chat-reasoning-replay")
 def test_details_with_a_proof_are_put_together_and_kept() -> None:
     answer = decoded(
         details({"type": "reasoning.text", "index": 0, "text": "let ", "signature": None}),
@@ -108,7 +108,7 @@ def test_details_with_a_proof_are_put_together_and_kept() -> None:
     ]
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_proof_without_words_is_a_redacted_thought() -> None:
     answer = decoded(details({"type": "reasoning.encrypted", "data": "0"}), *says("ok"), DONE)
 

@@ -24,16 +24,16 @@ def test_a_refused_proof_asks_for_a_request_without_thoughts(field: str) -> None
     assert next_repair(REFUSAL, {"messages": messages}) is None
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> None:
     detail = '{"type":"reasoning.encrypted","data":"x"}'
     thought = Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"x"}')
     signed = replace(peeked("c"), thought_signature=detail)
-    told = (HI, answered(thought, Text(text="so")), HI, answered(signed), resulted("c"))
+    history = (HI, answered(thought, Text(text="so")), HI, answered(signed), resulted("c"))
     healed = replace(answered(thought), diagnostics=({"type": THINKING_REJECTED},))
 
-    now = encode(call_with(*told), Repairs(thinking=True))["messages"]
-    later = encode(call_with(*told, healed, answered(thought, Text(text="on"))))["messages"]
+    now = encode(call_with(*history), Repairs(thinking=True))["messages"]
+    later = encode(call_with(*history, healed, answered(thought, Text(text="on"))))["messages"]
 
     assert [sorted(message) for message in now if message["role"] == "assistant"] == [
         ["content", "role"],
@@ -50,7 +50,7 @@ def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> Non
     ]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refused_request_with_strict_tools_is_worth_another_try_without() -> None:
     tools = [{"type": "custom"}, {"type": "function", "function": {"name": "a", "strict": True}}]
 

@@ -42,7 +42,7 @@ def test_a_temperature_of_zero_is_sent() -> None:
     assert encode(call_with(options=StreamOptions(temperature=0)))["temperature"] == 0
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_neither_tools_nor_a_choice_of_them_is_sent() -> None:
     model = model_with({"zaiToolStream": True})
 
@@ -57,7 +57,7 @@ def test_a_choice_of_tools_follows_the_tools() -> None:
     assert list(body)[-2:] == ["tools", "tool_choice"]
 
 
-def test_gateways_are_told_who_shall_serve() -> None:
+def test_gateways_get_routing_preferences() -> None:
     model = model_with(
         {
             "openRouterRouting": {"order": ["a", "b"], "allow_fallbacks": False},
@@ -73,14 +73,14 @@ def test_gateways_are_told_who_shall_serve() -> None:
     assert body["priority"] == 0
 
 
-@pytest.mark.trap(19)
+@pytest.mark.behaviour("output-cap-is-sane")
 def test_the_callers_limit_of_the_answer_is_sent() -> None:
     body = encode(call_with(options=StreamOptions(max_tokens=77)))
 
     assert body["max_completion_tokens"] == 77
 
 
-@pytest.mark.trap(19)
+@pytest.mark.behaviour("output-cap-is-sane")
 def test_a_limit_that_is_not_known_is_not_sent_as_zero() -> None:
     body = encode(call_with(model=model_with(maxTokens=0)))
 
@@ -135,22 +135,22 @@ turns = st.lists(
 ).map(lambda found: tuple(message for turn in found for message in turn))
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 @given(turns, turns)
 def test_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
-    told: tuple[Message, ...], more: tuple[Message, ...]
+    history: tuple[Message, ...], more: tuple[Message, ...]
 ) -> None:
     def sent(*messages: Message) -> Json:
         return encode(call_with(SYSTEM, HI, *messages, model=MODEL))
 
-    shorter, longer = sent(*told), sent(*told, *more)
+    shorter, longer = sent(*history), sent(*history, *more)
 
     known = json_bytes(shorter.pop("messages"))[:-1]
     assert json_bytes(longer.pop("messages")).startswith(known)
     assert json_bytes(shorter) == json_bytes(longer)
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 @given(st.text(st.characters(exclude_categories=()), max_size=20))
 def test_every_text_can_be_sent(text: str) -> None:
     call = call_with(

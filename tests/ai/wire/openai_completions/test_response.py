@@ -71,7 +71,7 @@ def test_blocks_end_together_in_their_order_after_the_last_delta() -> None:
 # How it ends -------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_that_ends_without_a_reason_and_without_done_is_an_error() -> None:
     answer = decoded(*says("part"))
 
@@ -81,14 +81,14 @@ def test_a_stream_that_ends_without_a_reason_and_without_done_is_an_error() -> N
     assert answer.message.text == "part"
 
 
-@pytest.mark.trap(5)
+@pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 def test_done_after_words_is_a_stop_even_without_a_reason() -> None:
     message = decoded(*says("ok"), DONE).message
 
     assert (message.stop_reason, message.raw_stop_reason) == ("stop", UNSET)
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_done_after_nothing_at_all_is_an_error() -> None:
     assert type(decoded(DONE).failure) is BadAnswer
 
@@ -106,7 +106,7 @@ def test_servers_without_reasons_may_just_end() -> None:
     assert type(decoded(call=call).failure) is BadAnswer
 
 
-@pytest.mark.trap(2)
+@pytest.mark.behaviour("terminal-event-ends-the-stream")
 def test_a_reason_and_the_usage_end_the_answer_at_once() -> None:
     assert decoded(*says("ok"), STOP, counts(prompt_tokens=1, completion_tokens=1)).finished
     assert not decoded(*says("ok"), STOP).finished
@@ -128,7 +128,7 @@ def test_filtered_answers_are_errors_that_keep_what_was_said_and_counted() -> No
 # What arrives ------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -164,7 +164,7 @@ def test_a_refusal_is_visible_text() -> None:
     assert decoded(chunk({"refusal": "I cannot."}), STOP).message.text == "I cannot."
 
 
-@pytest.mark.trap(52)
+@pytest.mark.behaviour("chat-text-and-tools-together")
 def test_words_and_calls_in_one_choice_are_both_kept_and_do_not_part_each_other() -> None:
     def both(text: str, arguments: str) -> bytes:
         call = {"index": 0, "id": "c", "function": {"name": "peek", "arguments": arguments}}
@@ -197,7 +197,7 @@ def test_thoughts_between_words_are_blocks_of_their_own() -> None:
     )
 
 
-@pytest.mark.trap(51)
+@pytest.mark.behaviour("chat-think-tags")
 def test_tags_in_visible_text_become_a_thought_without_a_signature() -> None:
     answer = decoded(*says("<th", "ink>h", "m</think>", "\n\nok `<think>` <"), STOP)
 
@@ -207,7 +207,7 @@ def test_tags_in_visible_text_become_a_thought_without_a_signature() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     ("event", "kind"),
     [
@@ -232,7 +232,7 @@ def test_an_error_inside_the_stream_is_classified(event: bytes, kind: type[Provi
     assert answer.message.text == "part <"
 
 
-@pytest.mark.trap(63)
+@pytest.mark.behaviour("local-bad-tool-json")
 def test_a_tool_call_that_the_server_cannot_read_is_not_retried() -> None:
     event = (
         b'{"error":{"code":500,"type":"server_error","message":'
@@ -254,7 +254,7 @@ def test_an_event_that_is_not_json_is_an_error() -> None:
 
 # What it cost ------------------------------------------------------------------------------------
 
-TOLD = {
+USAGE = {
     "prompt_tokens": 110,
     "completion_tokens": 5,
     "prompt_tokens_details": {"cached_tokens": 100},
@@ -268,39 +268,39 @@ def used(answer: Answer) -> tuple[int, int, int]:
     return usage.input, usage.output, usage.cache_read
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_usage_is_read_in_the_choice_in_the_last_chunk_and_after_it() -> None:
-    choice = {"delta": {}, "finish_reason": "stop", "usage": TOLD}
+    choice = {"delta": {}, "finish_reason": "stop", "usage": USAGE}
 
     assert used(decoded(*says("ok"), chunk(choices=[choice]))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), chunk(choices=[choice], usage=TOLD))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), chunk(finish="stop", usage=TOLD))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), STOP, counts(**TOLD), DONE)) == (10, 5, 100)
+    assert used(decoded(*says("ok"), chunk(choices=[choice], usage=USAGE))) == (10, 5, 100)
+    assert used(decoded(*says("ok"), chunk(finish="stop", usage=USAGE))) == (10, 5, 100)
+    assert used(decoded(*says("ok"), STOP, counts(**USAGE), DONE)) == (10, 5, 100)
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 def test_later_events_without_usage_do_not_erase_it() -> None:
     zeros = {"prompt_tokens": 0, "completion_tokens": 0}
 
-    answer = decoded(chunk(usage=TOLD), *says("ok"), chunk(finish="stop", usage=zeros), DONE)
+    answer = decoded(chunk(usage=USAGE), *says("ok"), chunk(finish="stop", usage=zeros), DONE)
 
     assert used(answer) == (10, 5, 100)
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 def test_the_servers_own_charge_is_the_cost() -> None:
-    answer = decoded(*says("ok"), STOP, counts(**TOLD, cost=0.5))
+    answer = decoded(*says("ok"), STOP, counts(**USAGE, cost=0.5))
 
     assert answer.message.usage.cost.total == 0.5
 
 
 def cost(base_url: str, tier: str) -> float:
     call = call_with(model=model_with(cost=PRICES, baseUrl=base_url))
-    answer = decoded(chunk({"content": "ok"}, service_tier=tier), STOP, counts(**TOLD), call=call)
+    answer = decoded(chunk({"content": "ok"}, service_tier=tier), STOP, counts(**USAGE), call=call)
     return answer.message.usage.cost.total
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 @pytest.mark.parametrize(("tier", "factor"), [("flex", 0.5), ("priority", 2), ("default", 1)])
 def test_openais_service_tiers_change_the_price(tier: str, factor: float) -> None:
     assert cost("https://api.openai.com/v1", tier) == pytest.approx(PRICE * factor)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.openai_completions.think_tags import Markdown, ThinkTags
+from pi.ai.wire.openai_completions.think_tags import CodeFenceTracker, ThinkTags
 
 
 def parted(*deltas: str) -> list[tuple[bool, str]]:
@@ -31,7 +31,7 @@ def parted(*deltas: str) -> list[tuple[bool, str]]:
 WORDS, THOUGHT = False, True
 
 
-@pytest.mark.trap(51)
+@pytest.mark.behaviour("chat-think-tags")
 def test_what_stands_between_the_tags_is_a_thought() -> None:
     assert parted("<think>\nhm\n</think>\n\nyes") == [(THOUGHT, "hm\n"), (WORDS, "yes")]
     assert parted("a <think>b</think>c<think>d") == [
@@ -42,7 +42,7 @@ def test_what_stands_between_the_tags_is_a_thought() -> None:
     ]
 
 
-@pytest.mark.trap(51)
+@pytest.mark.behaviour("chat-think-tags")
 @pytest.mark.parametrize(
     "text",
     [
@@ -85,7 +85,7 @@ alphabet = st.sampled_from(
 )
 
 
-@pytest.mark.trap(51)
+@pytest.mark.behaviour("chat-think-tags")
 @given(st.lists(alphabet, max_size=25).map("".join), st.data())
 def test_it_does_not_matter_how_the_text_is_cut(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
@@ -109,7 +109,7 @@ def test_nothing_but_tags_and_the_lines_around_them_is_lost(text: str) -> None:
 
 
 def test_code_is_followed_from_piece_to_piece() -> None:
-    markdown = Markdown()
+    markdown = CodeFenceTracker()
 
     states = []
     for text in ("a `", "b", "` c\n", "```\n", "`x`", "\n```\n"):

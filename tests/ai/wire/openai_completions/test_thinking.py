@@ -21,7 +21,7 @@ def formatted(name: str, **model: object) -> Model:
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_a_model_that_cannot_think_is_told_nothing_about_it(name: str) -> None:
+def test_a_model_that_cannot_think_gets_no_thinking_fields(name: str) -> None:
     assert fields(formatted(name, reasoning=False), "high") == {}
 
 
@@ -50,7 +50,7 @@ def test_the_levels_of_a_model_are_said_in_its_own_words() -> None:
     }
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 def test_off_is_said_as_an_effort_where_the_model_has_a_word_for_it() -> None:
     model = formatted("openai", thinkingLevelMap={"off": "none"})
 

@@ -24,13 +24,13 @@ PATCH = Tool(
 )
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strict_is_not_said_to_servers_that_may_not_know_it() -> None:
     assert tool_forms([EAGER], Compat()) == LOOSE
     assert "strict" not in declaration(EAGER, LOOSE)["function"]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strict_and_loose_schemas_are_never_mixed() -> None:
     closed = {**EAGER.parameters, "additionalProperties": False}
 
@@ -70,7 +70,7 @@ def test_a_schema_that_strict_mode_would_refuse_is_sent_loose(schema: Json) -> N
     assert tool_forms([replace(EAGER, parameters=schema)], STRICT).strict == {}
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_tools_are_loose_once_strictness_was_refused() -> None:
     forms = tool_forms([EAGER], STRICT, strict_refused=True)
 
@@ -137,6 +137,6 @@ def test_a_choice_of_tools_is_said_in_the_form_of_the_tool() -> None:
     }
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_a_forced_choice_of_a_tool_that_is_not_there_is_dropped() -> None:
     assert tool_choice({"type": "tool", "name": "gone"}, [PEEK], LOOSE) is None

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Usage
-from pi.ai.wire.openai_completions.chunks import charged, parse_usage
+from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {"prompt_tokens_details": {"cached_tokens": 100}},
         {"prompt_cache_hit_tokens": 100, "prompt_cache_miss_tokens": 10},
@@ -21,9 +21,9 @@ from pi.ai.wire.openai_completions.chunks import charged, parse_usage
     ids=["openai", "deepseek", "moonshot"],
 )
 def test_cached_tokens_are_read_wherever_they_are_and_not_counted_twice(
-    told: dict[str, Any],
+    reported: dict[str, Any],
 ) -> None:
-    counted = {"prompt_tokens": 110, "completion_tokens": 5, "total_tokens": 115, **told}
+    counted = {"prompt_tokens": 110, "completion_tokens": 5, "total_tokens": 115, **reported}
 
     assert parse_usage(counted) == Usage(input=10, output=5, cache_read=100)
 
@@ -36,7 +36,7 @@ def test_written_cache_tokens_are_part_of_the_prompt() -> None:
     ) == Usage(input=10, output=5, cache_read=100, cache_write=20)
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
     ("completion", "total"), [(20, 32), (8, 32)], ids=["thoughts within", "thoughts beside"]
 )
@@ -51,7 +51,7 @@ def test_thoughts_are_part_of_the_output_once(completion: int, total: int) -> No
     assert parse_usage(counted) == Usage(input=12, output=20, reasoning=12)
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize(
     "counted",
     [
@@ -63,22 +63,22 @@ def test_thoughts_are_part_of_the_output_once(completion: int, total: int) -> No
         {"prompt_tokens": -4, "completion_tokens": float("nan")},
     ],
 )
-def test_missing_zero_and_senseless_counts_tell_nothing(counted: object) -> None:
+def test_missing_zero_and_invalid_counts_are_ignored(counted: object) -> None:
     assert parse_usage(counted) is None
 
 
 def test_a_charge_is_taken_only_if_it_is_one() -> None:
-    assert charged({"cost": 0.25}) == 0.25
-    assert charged({"cost": 0}) == 0
-    assert charged({"cost": "0.25"}) is None
-    assert charged({"cost": -1}) is None
-    assert charged({}) is None
+    assert reported_cost({"cost": 0.25}) == 0.25
+    assert reported_cost({"cost": 0}) == 0
+    assert reported_cost({"cost": "0.25"}) is None
+    assert reported_cost({"cost": -1}) is None
+    assert reported_cost({}) is None
 
 
 numbers = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.booleans()
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @given(
     st.fixed_dictionaries(
         {},

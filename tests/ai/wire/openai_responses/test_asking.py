@@ -69,14 +69,14 @@ async def asked(
     return message, stream
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_thought_heals_itself_and_is_never_sent_again() -> None:
-    told = (user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
+    history = (user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
 
     async with server(refusal(REFUSED_THOUGHT), OK) as (url, bodies):
-        message, _ = await asked(call(*told), url)
+        message, _ = await asked(call(*history), url)
     async with server(OK) as (url, later):
-        await asked(call(*told, message, user("c")), url)
+        await asked(call(*history, message, user("c")), url)
 
     assert message.stop_reason == "stop"
     assert message.text == "ok"
@@ -91,7 +91,7 @@ async def test_a_refused_thought_heals_itself_and_is_never_sent_again() -> None:
     ]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_refused_schema_is_asked_again_once_without_strict_mode() -> None:
     strict = model({"supportsStrictMode": True})
     asking = call(system("", tool(sampling=talk.STRICT)), user("a"), model=strict)

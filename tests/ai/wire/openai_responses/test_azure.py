@@ -96,7 +96,7 @@ def test_the_body_is_openais_but_for_strictness_and_thinking_off() -> None:
     }
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 def test_thinking_off_is_said_where_the_model_has_a_word_for_it() -> None:
     worded = talk.model(api="azure-openai-responses", thinking_level_map={"off": "none"})
 

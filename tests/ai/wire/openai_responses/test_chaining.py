@@ -95,7 +95,7 @@ async def server(
             await services.close()
 
 
-def told(bodies: list[Json]) -> list[tuple[bool, str | None, list[str]]]:
+def summary(bodies: list[Json]) -> list[tuple[bool, str | None, list[str]]]:
     """Of every request: whether it is stored, what it continues, and the kinds of its items."""
     return [
         (
@@ -119,7 +119,7 @@ async def test_a_turn_that_continues_a_stored_response_sends_only_what_is_new() 
         second = await ask(*looked)
         await ask(*looked, second, user("go on"))
 
-    assert told(bodies) == [
+    assert summary(bodies) == [
         (True, None, ["developer", "user"]),
         (True, "resp_1", ["function_call_output"]),
         (True, "resp_b", ["user"]),
@@ -133,14 +133,14 @@ async def test_what_does_not_continue_the_response_is_sent_whole() -> None:
         await ask(system("two"), user("hi"), first, user("go"))
         await ask(system("one"), user("hi"), first, user("go"), session_id="OTHER")
 
-    assert [(follows, len(items)) for _, follows, items in told(bodies)] == [
+    assert [(follows, len(items)) for _, follows, items in summary(bodies)] == [
         (None, 2),
         (None, 4),
         (None, 4),
     ]
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 async def test_a_lost_response_is_asked_again_whole_and_nothing_more_is_stored() -> None:
     gone = refused("previous_response_not_found")
 
@@ -150,7 +150,7 @@ async def test_a_lost_response_is_asked_again_whole_and_nothing_more_is_stored()
         third = await ask(user("hi"), first, user("go"), second, user("on"))
 
     assert (second.text, third.text) == ("b", "c")
-    assert told(bodies) == [
+    assert summary(bodies) == [
         (True, None, ["user"]),
         (True, "resp_a", ["user"]),
         (False, None, ["user", "assistant", "user"]),
@@ -174,7 +174,7 @@ async def test_a_request_whose_answer_failed_leaves_the_chain_as_it_was() -> Non
             await ask(user("hi"), first, user("go"))
         await ask(user("hi"), first, user("go"), user("again"))
 
-    assert told(bodies)[2] == (True, "resp_a", ["user", "user"])
+    assert summary(bodies)[2] == (True, "resp_a", ["user", "user"])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ async def test_responses_are_stored_at_openai_unless_the_variable_says_otherwise
     async with server(A, environ=environ, host=host) as (ask, bodies):
         await ask(user("hi"))
 
-    assert told(bodies) == [(stored, None, ["user"])]
+    assert summary(bodies) == [(stored, None, ["user"])]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ async def test_a_call_without_a_successor_is_not_stored(options: dict[str, objec
     async with server(A) as (ask, bodies):
         await ask(user("hi"), **options)
 
-    assert told(bodies) == [(False, None, ["user"])]
+    assert summary(bodies) == [(False, None, ["user"])]
 
 
 async def test_an_extension_can_keep_a_response_from_being_stored() -> None:
@@ -221,7 +221,7 @@ async def test_an_extension_can_keep_a_response_from_being_stored() -> None:
         first = await ask(user("hi"), on_payload=unstored)
         await ask(user("hi"), first, user("go"))
 
-    assert told(bodies) == [
+    assert summary(bodies) == [
         (False, None, ["user"]),
         (True, None, ["user", "assistant", "user"]),
     ]

@@ -38,7 +38,7 @@ def test_without_a_prompt_there_are_instructions_all_the_same() -> None:
     assert encode(call())["instructions"]
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_nothing_is_said_about_calling_them() -> None:
     made = encode(call(tool_choice="auto"))
 
@@ -60,7 +60,7 @@ def test_a_forced_tool_and_sampling_are_passed_on() -> None:
     assert (made["temperature"], made["service_tier"]) == (0.5, "priority")
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 def test_long_session_ids_are_hashed_and_without_caching_no_key_is_sent() -> None:
     long = call(session_id="s" * 70)
 

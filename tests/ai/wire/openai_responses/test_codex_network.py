@@ -18,7 +18,7 @@ async def test_without_a_proxy_a_plain_socket_needs_nothing() -> None:
     assert await network_arguments(PLAIN, HttpClient(environ={})) == {"proxy": None}
 
 
-@pytest.mark.trap(41)
+@pytest.mark.behaviour("all-http-obeys-the-proxy")
 async def test_the_proxy_of_the_environment_is_obeyed_and_its_exceptions_too() -> None:
     environ = {"HTTPS_PROXY": "http://me:pa%20ss@proxy.example:3128", "NO_PROXY": "127.0.0.1"}
 
@@ -38,7 +38,7 @@ async def test_a_proxy_that_is_reached_over_tls_gets_the_same_certificates() -> 
     assert arguments.keys() == {"proxy", "proxy_ssl"}
 
 
-@pytest.mark.trap(41)
+@pytest.mark.behaviour("all-http-obeys-the-proxy")
 async def test_the_proxy_setting_counts_before_the_environment() -> None:
     client = HttpClient(environ={"HTTP_PROXY": "http://other:1"}, proxy="http://mine:2")
 

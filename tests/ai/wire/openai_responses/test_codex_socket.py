@@ -63,7 +63,7 @@ async def test_a_changed_history_or_another_tool_sends_everything() -> None:
     ]
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_late_frames_of_an_old_turn_are_ignored() -> None:
     late = (
         *says("late", "resp_1")[1:],
@@ -82,7 +82,7 @@ async def test_late_frames_of_an_old_turn_are_ignored() -> None:
 # What the server forgets -------------------------------------------------------------------------
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 @pytest.mark.parametrize(
     "problem",
     [
@@ -138,7 +138,7 @@ async def test_a_socket_that_ended_while_it_rested_is_replaced() -> None:
     assert (second.text, len(server.connections)) == ("b", 2)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_thought_heals_over_a_websocket_too() -> None:
     refused: Json = {
         "type": "error",
@@ -147,8 +147,10 @@ async def test_a_refused_thought_heals_over_a_websocket_too() -> None:
     }
 
     async with connected(replying((refused,)), replying(says("b", "resp_1"))) as (server, led):
-        told = replace(talk.own(thought(encrypted_content="E"), "so"), api="openai-codex-responses")
-        message = await led.ask(user("a"), told, user("b"))
+        previous = replace(
+            talk.own(thought(encrypted_content="E"), "so"), api="openai-codex-responses"
+        )
+        message = await led.ask(user("a"), previous, user("b"))
 
     assert message.text == "b"
     assert [kinds for _, _, kinds in sent(server)] == [

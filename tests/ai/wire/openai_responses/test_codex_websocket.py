@@ -23,7 +23,7 @@ from tests.ai.wire.openai_responses.websocket_server import Side, backend, says
 # Whose socket it is ------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_accounts_and_sessions_do_not_share_a_socket() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         await led.ask(user("hi"))
@@ -54,7 +54,7 @@ async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
     assert len(server.connections) == 2
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         first = await led.ask(user("hi"))
@@ -92,7 +92,7 @@ async def only_http(status: bytes = b"404") -> AsyncIterator[tuple[str, list[byt
         yield server.url.rstrip("/"), seen
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 @pytest.mark.parametrize(
     ("transport", "expected"),
     [
@@ -125,7 +125,7 @@ async def test_without_the_library_auto_means_http(monkeypatch: pytest.MonkeyPat
     assert "pi-harness[codex]" in refused.failure.message
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_closing_the_services_closes_the_sockets() -> None:
     async with backend(replying(says("a", "resp_1"))) as server:
         async with talking(server.url) as led:
@@ -204,7 +204,7 @@ async def test_variables_say_how_often_a_new_socket_is_tried(
 ) -> None:
     clock = CountingClock()
 
-    async with raw_server(refuse) as nobody, talking(nobody.url.rstrip("/"), environ) as led:
+    async with raw_server(refuse) as refusing, talking(refusing.url.rstrip("/"), environ) as led:
         led.services = replace(led.services, clock=clock)
         await led.ask(user("hi"))
 
@@ -254,7 +254,7 @@ async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
     assert broken.error_message == "The server was silent for 0.05 s."
 
 
-async def test_details_get_into_the_log_only_for_whoever_asks_for_them(tmp_path: Path) -> None:
+async def test_details_are_logged_only_on_request(tmp_path: Path) -> None:
     for folder, environ in (("off", {}), ("on", {"PI_CODEX_DEBUG": "1"})):
         stop = start_log(tmp_path / folder, environ)
         async with connected(replying(says("a", "resp_1"))) as (_, led):

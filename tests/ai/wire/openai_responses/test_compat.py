@@ -24,8 +24,8 @@ def test_flags_of_the_model_are_read_and_unknown_or_null_ones_ignored() -> None:
     )
 
 
-@pytest.mark.trap(21)
-def test_a_server_that_knows_strict_mode_is_told_which_tools_are_not_strict() -> None:
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
+def test_a_server_with_strict_mode_learns_which_tools_are_not_strict() -> None:
     compat = read_compat(model({"supportsStrictMode": True}))
 
     assert compat == Compat(supports_strict_mode=True, loose_tools=False)

@@ -90,7 +90,7 @@ def access_of(row: Json) -> Access:
     return Access(api_key="<KEY>", kind="oauth", headers=dict(copilot), env={"accountId": "acct"})
 
 
-@pytest.mark.trap(23, 53)
+@pytest.mark.behaviour("thinking-off-is-explicit", "responses-reasoning-items")
 @pytest.mark.parametrize(
     "row",
     rows("payloads-by-provider"),
@@ -214,7 +214,14 @@ TARGET = Model(
 )
 
 
-@pytest.mark.trap(24, 27, 31, 32, 33, 35)
+@pytest.mark.behaviour(
+    "foreign-thinking-is-dropped",
+    "tool-call-ids-are-valid",
+    "calls-and-results-are-paired",
+    "empty-tool-result-placeholder",
+    "images-follow-the-protocol",
+    "lone-surrogates-are-cleaned",
+)
 @pytest.mark.parametrize("row", rows("history-transforms"), ids=lambda row: str(row["case"]))
 def test_awkward_histories_become_the_recorded_items(row: Json) -> None:
     call = ready(TARGET, awkward_history(row["case"]), access=Access(api_key="k"))

@@ -13,7 +13,7 @@ FOREIGN = own(model="other")
 LONG = "x" * 300
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 @given(st.text(st.characters(), max_size=200))
 def test_keys_are_kept_or_hashed_to_at_most_64_characters(text: str) -> None:
     key = short_key(text)
@@ -22,7 +22,7 @@ def test_keys_are_kept_or_hashed_to_at_most_64_characters(text: str) -> None:
     assert key == short_key(text)
 
 
-@pytest.mark.trap(54)
+@pytest.mark.behaviour("responses-replay-is-cleaned")
 @pytest.mark.parametrize(
     ("identifier", "kind"),
     [("msg_1", "fc"), ("rs_1", "msg"), (LONG, "fc"), ("fc_a/b", "fc"), ("", "msg"), ("fc_", "fc")],
@@ -46,7 +46,7 @@ def test_own_calls_keep_both_ids_and_foreign_calls_get_one() -> None:
     assert ids("call_A|fc_B", FOREIGN) == "call_A_fc_B"
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_no_id_is_given_twice() -> None:
     ids = CallIds(model())
 
@@ -55,14 +55,14 @@ def test_no_id_is_given_twice() -> None:
     assert given == ["c|fc_1", "c_2", "c_3|fc_2", "call", "call_2"]
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_a_call_id_that_is_too_long_is_hashed() -> None:
     made = CallIds(model())(f"{LONG}|fc_1", own())
 
     assert re.fullmatch(r"call_[0-9a-f]{32}\|fc_1", made)
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 @given(st.lists(st.tuples(st.text(max_size=90), st.booleans()), max_size=12))
 def test_call_ids_are_unique_non_empty_short_and_of_the_alphabet(
     calls: list[tuple[str, bool]],

@@ -49,7 +49,7 @@ def reasoned(identifier: str = "rs_1", **more: object) -> Json:
 # Own thoughts ------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(24, 53)
+@pytest.mark.behaviour("foreign-thinking-is-dropped", "responses-reasoning-items")
 def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
     answer = own(thought(**ENCRYPTED), "so", thought(id="rs_2", **ENCRYPTED), asks())
 
@@ -68,21 +68,21 @@ def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
     ]
 
 
-@pytest.mark.trap(53)
+@pytest.mark.behaviour("responses-reasoning-items")
 def test_a_thought_that_led_to_nothing_is_left_out() -> None:
     assert items(own("so", thought(**ENCRYPTED)), own(thought(id="rs_2"))) == [
         said("so", "msg_pi_0")
     ]
 
 
-@pytest.mark.trap(54)
+@pytest.mark.behaviour("responses-replay-is-cleaned")
 def test_fields_that_only_the_server_writes_are_stripped() -> None:
     answer = own(thought(status="completed", content=None, **ENCRYPTED), "so")
 
     assert items(answer) == [reasoned(**ENCRYPTED), said("so", "msg_pi_0")]
 
 
-@pytest.mark.trap(25, 54)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives", "responses-replay-is-cleaned")
 def test_an_empty_reasoning_item_is_left_out_and_a_signed_one_stays() -> None:
     assert items(own(thought(""), "so")) == [said("so", "msg_pi_0")]
     assert items(own(thought("", **ENCRYPTED), "so"))[0] == reasoned(**ENCRYPTED)
@@ -114,7 +114,7 @@ def test_a_text_keeps_its_id_and_its_phase() -> None:
     assert items(own(signed)) == [said("so", "msg_1", phase="commentary")]
 
 
-@pytest.mark.trap(54)
+@pytest.mark.behaviour("responses-replay-is-cleaned")
 def test_an_id_of_another_form_is_hashed_and_an_old_signature_is_an_id() -> None:
     odd = Text(text="a", text_signature='{"v":1,"id":"chatcmpl/9"}')
     old = Text(text="b", text_signature="msg_7")
@@ -180,14 +180,14 @@ def test_a_tool_that_takes_text_is_replayed_as_text() -> None:
     ]
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_a_blank_result_gets_a_neutral_placeholder() -> None:
     *_, output = items(own(asks()), result("call_1|fc_1", " \n"))
 
     assert output["output"] == "(no tool output)"
 
 
-@pytest.mark.trap(32, 33)
+@pytest.mark.behaviour("empty-tool-result-placeholder", "images-follow-the-protocol")
 def test_pictures_of_a_result_stay_in_it_without_empty_words() -> None:
     answer = own(asks("call_1|fc_1"), asks("call_2|fc_2"))
     results = (result("call_1|fc_1", "", PNG), result("call_2|fc_2", "a", "b"))
@@ -198,7 +198,7 @@ def test_pictures_of_a_result_stay_in_it_without_empty_words() -> None:
     assert second == {"type": "function_call_output", "call_id": "call_2", "output": "a\nb"}
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 def test_a_message_with_only_a_picture_carries_no_empty_text() -> None:
     assert items(user("", PNG), user("")) == [{"role": "user", "content": [PNG_ITEM]}]
 
@@ -219,7 +219,7 @@ def test_a_later_system_message_stays_where_it_is() -> None:
     ]
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_tools_that_were_added_later_are_declared_there_once() -> None:
     added = system("", tool("late"))
     first = encode(call(system("", tool("a")), user("hi"), model=model(IN_PLACE)))

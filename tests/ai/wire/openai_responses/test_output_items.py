@@ -61,7 +61,7 @@ def test_the_signature_of_a_thought_is_its_whole_item() -> None:
     assert blocks == [signed(item, "a\n\nb")]
 
 
-@pytest.mark.trap(53)
+@pytest.mark.behaviour("responses-reasoning-items")
 def test_encrypted_content_that_only_the_last_event_has_is_kept() -> None:
     item = reasoning("rs_1", "a", encrypted_content="E")
 
@@ -76,7 +76,7 @@ def test_encrypted_content_that_only_the_last_event_has_is_kept() -> None:
     assert blocks == [signed(item, "a"), Text(text="so")]
 
 
-@pytest.mark.trap(25)
+@pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_thought_without_words_keeps_its_signature() -> None:
     item = reasoning("rs_1", encrypted_content="E")
 
@@ -114,7 +114,7 @@ def test_a_refusal_is_shown_as_text() -> None:
     ]
 
 
-@pytest.mark.trap(53)
+@pytest.mark.behaviour("responses-reasoning-items")
 def test_items_that_arrive_interleaved_stay_apart_and_in_their_order() -> None:
     blocks = content(
         added(0, type="message", id="a"),
@@ -129,7 +129,7 @@ def test_items_that_arrive_interleaved_stay_apart_and_in_their_order() -> None:
     assert blocks == [Text(text="first"), Text(text="second")]
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_an_id_that_changes_on_the_way_does_not_matter() -> None:
     blocks = content(
         added(0, type="message", id="x1"),
@@ -141,7 +141,7 @@ def test_an_id_that_changes_on_the_way_does_not_matter() -> None:
     assert blocks == [Text(text="so")]
 
 
-def test_without_an_index_the_id_tells_items_apart() -> None:
+def test_without_an_index_the_id_separates_items() -> None:
     blocks = content(
         text(None, "a", item_id="m1"),
         text(None, "b", item_id="m2"),
@@ -163,7 +163,7 @@ def test_what_only_the_last_event_has_is_kept() -> None:
 # Calls -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "events",
     [
@@ -221,7 +221,7 @@ def test_a_call_that_is_summed_up_differently_is_not_run() -> None:
         reader.feed("", json_bytes(done(0, **function('{"path":"b"}'))))
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 @given(st.data())
 def test_arguments_of_parallel_calls_never_mix(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 4))

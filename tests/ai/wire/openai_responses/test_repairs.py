@@ -17,7 +17,7 @@ def refusal(message: str, status: int | None = 400) -> BadRequest:
     return BadRequest(message, status=status)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 @pytest.mark.parametrize(
     "message",
     [
@@ -33,7 +33,7 @@ def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> 
     assert next_repair(refusal(message), {"input": []}) is None
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refused_schema_asks_for_a_request_without_strictness() -> None:
     refused = refusal('400: {"message":"Invalid schema for function \'a\': …"}')
 
@@ -46,7 +46,7 @@ def test_other_refusals_and_those_inside_a_stream_ask_for_nothing() -> None:
     assert next_repair(refusal("invalid_encrypted_content", status=None), THOUGHTFUL) is None
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> None:
     note: Json = {"type": THINKING_REJECTED, "timestamp": 1}
     messages: tuple[Message, ...] = (
@@ -71,7 +71,7 @@ def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> 
     ]
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
     noted = own("so", diagnostics=({"type": STRICT_REJECTED},))
     strict = model({"supportsStrictMode": True})

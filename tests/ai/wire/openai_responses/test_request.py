@@ -40,7 +40,7 @@ def fields(body: Json, *names: str) -> Json:
 # Thinking ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
     ("words", "level", "expected"),
     [
@@ -77,7 +77,7 @@ def test_a_server_without_efforts_is_only_asked_for_summaries() -> None:
 # Caching -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 def test_a_long_session_id_is_hashed_wherever_it_is_sent() -> None:
     asked = call(session_id=LONG)
 
@@ -104,7 +104,9 @@ def test_a_long_session_id_is_hashed_wherever_it_is_sent() -> None:
         ),
     ],
 )
-def test_the_cache_is_kept_as_long_as_wanted(compat: Json, retention: str, expected: Json) -> None:
+def test_the_cache_is_kept_as_long_as_requested(
+    compat: Json, retention: str, expected: Json
+) -> None:
     made = body(model(compat), session_id="S", cache_retention=retention)
 
     names = ("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options")
@@ -126,9 +128,9 @@ def test_a_session_is_routed_as_the_gateway_wants_it() -> None:
     assert headers(call(session_id="S", cache_retention="none")) == headers(call())
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_a_later_turn_begins_with_the_bytes_of_an_earlier_one() -> None:
-    told = (
+    history = (
         system("SP", tool("b"), tool("a")),
         user("hi"),
         own(thought(encrypted_content="E"), "so", asks(path="ü")),
@@ -139,18 +141,20 @@ def test_a_later_turn_begins_with_the_bytes_of_an_earlier_one() -> None:
     )
     thinking = model(IN_PLACE)
 
-    bodies = [encode(call(*told[:end], model=thinking, session_id="S")) for end in (2, 4, 5, 7)]
+    bodies = [encode(call(*history[:end], model=thinking, session_id="S")) for end in (2, 4, 5, 7)]
 
     for shorter, longer in pairwise(bodies):
         assert longer["input"][: len(shorter["input"])] == shorter["input"]
         assert {**longer, "input": []} == {**shorter, "input": []}
-    assert json_bytes(bodies[-1]) == json_bytes(encode(call(*told, model=thinking, session_id="S")))
+    assert json_bytes(bodies[-1]) == json_bytes(
+        encode(call(*history, model=thinking, session_id="S"))
+    )
 
 
 # The rest ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_without_tools_neither_tools_nor_a_choice_are_sent() -> None:
     made = encode(call(user("hi"), tool_choice="auto"))
 
@@ -161,12 +165,12 @@ def test_without_tools_neither_tools_nor_a_choice_are_sent() -> None:
     }
 
 
-@pytest.mark.trap(53)
+@pytest.mark.behaviour("responses-reasoning-items")
 def test_nothing_is_stored_at_the_server() -> None:
     assert body()["store"] is False
 
 
-@pytest.mark.trap(19)
+@pytest.mark.behaviour("output-cap-is-sane")
 def test_the_cap_of_the_answer_is_never_below_what_the_server_takes() -> None:
     assert body(max_tokens=3)["max_output_tokens"] == 16
     assert body()["max_output_tokens"] == 8000

@@ -96,7 +96,7 @@ def test_the_last_event_gives_the_stop_reason(last: Json, reason: str, raw: str)
         ({"type": "error", "error": "overloaded"}, ProviderUnavailable, True),
     ],
 )
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 def test_an_error_inside_the_stream_is_a_typed_error(
     last: Json, expected: type[ProviderError], retryable: bool
 ) -> None:
@@ -111,7 +111,7 @@ def test_an_error_inside_the_stream_is_a_typed_error(
     assert builder.message().text == "part"
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_that_ends_without_its_last_event_is_no_answer() -> None:
     reader, _ = decoder()
     reader.feed("", json_bytes(PART))
@@ -125,7 +125,7 @@ def test_a_stream_that_ends_without_its_last_event_is_no_answer() -> None:
 # What it cost ------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_cached_input_and_reasoning_are_counted_once() -> None:
     written = {**COUNTS, "input_tokens_details": {"cached_tokens": 40, "cache_write_tokens": 10}}
 
@@ -137,20 +137,20 @@ def test_cached_input_and_reasoning_are_counted_once() -> None:
     )
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 def test_a_later_event_without_usage_does_not_erase_earlier_counts() -> None:
     answer = decoded(event("in_progress", response={"usage": COUNTS}), completed(usage=None))
 
     assert (answer.usage.input, answer.usage.output) == (60, 20)
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize("usage", [None, {}, [], {"input_tokens": None, "output_tokens": "7"}])
 def test_missing_or_odd_usage_counts_nothing(usage: object) -> None:
     assert decoded(completed(usage=usage)).usage == Usage()
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 @pytest.mark.parametrize(("tier", "factor"), [("flex", 0.5), ("priority", 2), ("default", 1)])
 def test_the_service_tier_that_was_used_sets_the_price(tier: str, factor: float) -> None:
     priced = model(cost=ModelCost(input=1_000_000, output=0))
@@ -174,7 +174,7 @@ def test_the_response_id_and_a_model_that_differs_are_kept() -> None:
 # What else arrives -------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(3, 4)
+@pytest.mark.behaviour("sse-reader-is-lenient", "empty-chunks-are-skipped")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -206,7 +206,7 @@ def test_the_name_of_an_event_is_its_type_where_the_data_does_not_say_it() -> No
     assert builder.message().text == "ok"
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 @pytest.mark.parametrize(
     ("sent", "text"),
     [(rb"a\ud83d", "a"), (b"a\x01b", "a\x01b"), (b"a\xffb", "a�b"), (rb"\ud83d\ude00", "😀")],

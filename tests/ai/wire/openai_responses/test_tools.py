@@ -6,7 +6,7 @@ from msgspec import UNSET
 from pi.ai.messages import Json, Tool
 from pi.ai.wire.openai_responses.tools import (
     Compat,
-    Toolbox,
+    ResponsesTools,
     pack_tools,
     text_arguments,
     tool_choice,
@@ -28,12 +28,12 @@ def function(name: str = "peek", parameters: Json = CLOSED, **more: object) -> J
     return {**shape, "parameters": parameters, **more}
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strictness_is_not_mentioned_to_servers_that_do_not_know_it() -> None:
     assert declared(tool(sampling=STRICT)) == (function(),)
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_tools_are_strict_where_all_of_them_can_be() -> None:
     closed = {**CLOSED, "additionalProperties": False}
 
@@ -42,7 +42,7 @@ def test_tools_are_strict_where_all_of_them_can_be() -> None:
     assert items == (function("a", closed, strict=True), function("b", closed, strict=True))
 
 
-@pytest.mark.trap(21, 22)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted", "bad-schema-is-isolated")
 def test_one_tool_that_cannot_be_strict_makes_all_of_them_loose() -> None:
     items = declared(tool("a", STRICT), tool("b", STRICT, **OPTIONAL), compat=STRICT_SERVER)
 
@@ -83,14 +83,14 @@ def test_a_grammar_tool_is_a_function_where_grammars_are_unknown_or_cannot_be_ma
     )
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_tools_that_come_later_leave_the_head_of_the_request_as_it_was() -> None:
     messages = (system("", tool("a")), user("hi"), system("", tool("b"), tool("c")))
     tools = (tool("a"), tool("b"), tool("c"))
 
     box = pack_tools(messages, tools, IN_PLACE)
 
-    assert box == Toolbox(
+    assert box == ResponsesTools(
         first=(function("a"),),
         late={"b": function("b"), "c": function("c")},
         text_arguments={},
@@ -106,11 +106,11 @@ def test_a_tool_that_was_declared_anew_comes_where_it_was_declared_anew() -> Non
     assert (box.first, box.late) == ((), {"a": function("a", OPTIONAL)})
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 def test_a_choice_that_names_an_absent_tool_is_dropped() -> None:
-    box = Toolbox(first=(function("a"),), late={}, text_arguments={"t": "path"})
-    texts = Toolbox(first=(function("t"),), late={}, text_arguments={"t": "path"})
-    empty = Toolbox(first=(), late={}, text_arguments={})
+    box = ResponsesTools(first=(function("a"),), late={}, text_arguments={"t": "path"})
+    texts = ResponsesTools(first=(function("t"),), late={}, text_arguments={"t": "path"})
+    empty = ResponsesTools(first=(), late={}, text_arguments={})
 
     assert tool_choice({"type": "tool", "name": "gone"}, box) is None
     assert tool_choice({"type": "tool", "name": "a"}, box) == {"type": "function", "name": "a"}

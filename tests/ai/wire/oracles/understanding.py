@@ -1,4 +1,4 @@
-"""What an answer comes to, whoever reads it: one record for our wires and the vendors' SDKs."""
+"""A decoded response in one record, for our wires and the vendors' SDKs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_messages_are_sent_as_they_are_stored() -> None:
     assert messages[4]["sections"] == {"cwd": "elsewhere"}
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_what_other_providers_signed_and_what_broke_off_is_not_sent() -> None:
     foreign = AssistantMessage(
         content=(Thinking(thinking="hm", thinking_signature="x"), Text(text="t")),
@@ -63,7 +63,7 @@ def test_what_other_providers_signed_and_what_broke_off_is_not_sent() -> None:
     ]
 
 
-@pytest.mark.trap(33)
+@pytest.mark.behaviour("images-follow-the-protocol")
 def test_a_model_that_cannot_see_gets_a_note() -> None:
     blind = replace(MODEL, input=("text",))
 

@@ -107,7 +107,7 @@ def whole_call(arguments: Any, **more: Any) -> Any:
     return event("toolcall_end", toolCall=call)
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "events",
     [
@@ -140,7 +140,7 @@ def test_a_call_keeps_its_signature(end: Any, signature: str, namespace: Any) ->
 # Ends --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 def test_the_end_brings_the_usage_and_what_the_server_charges() -> None:
     usage = {
         "input": 10,
@@ -194,7 +194,7 @@ def test_reasons_are_taken_over(reason: str | None, ours: str) -> None:
     assert Answer().feed({"type": "done", "reason": reason}).message.stop_reason == ours
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_without_an_end_is_a_bad_answer() -> None:
     with pytest.raises(BadAnswer, match="Stream ended without done"):
         Answer().feed(event("text_delta", delta="part")).decoder.end()
@@ -203,9 +203,9 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(6, 8)
+@pytest.mark.behaviour("error-inside-a-200-stream", "rate-limit-is-not-overflow")
 @pytest.mark.parametrize(
-    ("told", "kind"),
+    ("text", "kind"),
     [
         ('429: {"type":"rate_limit_error","message":"slow down"}', RateLimited),
         ('400: {"message":"prompt is too long: 9 tokens > 8 maximum"}', ContextOverflow),
@@ -214,22 +214,22 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
     ],
 )
 def test_an_error_is_of_the_same_kind_as_the_server_met(
-    told: str, kind: type[ProviderError]
+    text: str, kind: type[ProviderError]
 ) -> None:
-    failed = {"type": "error", "reason": "error", "errorMessage": told, "usage": {"output": 3}}
+    failed = {"type": "error", "reason": "error", "errorMessage": text, "usage": {"output": 3}}
     answer = Answer()
 
     with pytest.raises(ProviderError) as failure:
         answer.feed(failed)
 
     assert type(failure.value) is kind
-    assert failure.value.message == told
+    assert failure.value.message == text
     assert answer.builder.usage.output == 3
 
 
-@pytest.mark.parametrize("told", ["429: slow down", "Rate limit: try again later"])
-def test_an_error_may_say_when_to_ask_again(told: str) -> None:
-    failed = {"type": "error", "reason": "error", "errorMessage": told, "retryAfter": 7}
+@pytest.mark.parametrize("text", ["429: slow down", "Rate limit: try again later"])
+def test_an_error_may_say_when_to_ask_again(text: str) -> None:
+    failed = {"type": "error", "reason": "error", "errorMessage": text, "retryAfter": 7}
 
     with pytest.raises(RateLimited) as failure:
         Answer().feed(failed)
@@ -237,7 +237,7 @@ def test_an_error_may_say_when_to_ask_again(told: str) -> None:
     assert failure.value.retry_after == 7
 
 
-def test_an_error_without_words_says_so() -> None:
+def test_an_error_without_a_message_gets_one() -> None:
     with pytest.raises(ProviderError, match="did not say why"):
         Answer().feed({"type": "error"})
 

@@ -113,13 +113,13 @@ USAGE = msgspec.to_builtins(FINAL.usage)
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, msgspec.Struct) else "",
 )
-def test_an_event_is_one_line_without_what_was_told_before(
+def test_an_event_is_one_line_without_earlier_content(
     event: StreamEvent, block: Text | Thinking | None, expected: bytes
 ) -> None:
     assert encode_event(event, block=block, retry_after=7.0) == expected
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 def test_half_a_surrogate_pair_does_not_break_the_stream() -> None:
     assert encode_event(TextDelta(content_index=0, delta="a\ud83d")) == line(
         type="text_delta", contentIndex=0, delta="a"
@@ -151,7 +151,7 @@ def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
     assert refused.value.status == 400
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_what_was_said_in_the_asked_name_counts_as_the_targets_own() -> None:
     foreign = AssistantMessage(content=(Text(text="t"),), api="a", provider="p", model="balanced")
 
@@ -165,7 +165,7 @@ def test_what_was_said_in_the_asked_name_counts_as_the_targets_own() -> None:
 
 
 def upstream(answer: Answer) -> EventStream:
-    """The server's own stream: what a model told it."""
+    """The server's own stream: the events of its model."""
     return EventStream(MessageBuilder(CLAUDE, now_ms=5), answer)
 
 
@@ -211,7 +211,7 @@ async def asking(url: str) -> AsyncIterator[EventStream]:
             yield stream
 
 
-def told(message: AssistantMessage) -> Json:
+def content_of(message: AssistantMessage) -> Json:
     """What does not depend on which end speaks."""
     return {
         name: getattr(message, name)
@@ -255,7 +255,7 @@ async def test_an_answer_arrives_as_the_server_has_it() -> None:
 
     message = await stream.result()
     assert check_events(events) == message
-    assert told(message) == told(await source.result())
+    assert content_of(message) == content_of(await source.result())
     assert (message.provider, message.model) == ("radius", "balanced")
 
 

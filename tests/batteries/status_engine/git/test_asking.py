@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import run
-from pi.batteries.status_engine.git import TookTooLong, ask_branch, ask_counts, is_harmless
+from pi.batteries.status_engine.git import GitTimeout, ask_counts, is_safe_repository, read_branch
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult, PiError
 from tests.batteries.status_engine.git.repository import QUIET, git, make_repository
@@ -54,9 +54,9 @@ async def test_before_the_first_commit_nothing_is_counted(tmp_path: Path) -> Non
 
 async def test_git_itself_knows_the_branch(tmp_path: Path) -> None:
     repository = make_repository(tmp_path, "topic")
-    branches = [await ask_branch(Git(repository))]
+    branches = [await read_branch(Git(repository))]
     git(repository, "checkout", "--detach")
-    branches.append(await ask_branch(Git(repository)))
+    branches.append(await read_branch(Git(repository)))
 
     assert branches == ["topic", ""]
 
@@ -65,14 +65,14 @@ async def test_without_git_nothing_is_known() -> None:
     async def missing(argv: Sequence[str], *, env: Mapping[str, str], timeout: float) -> ExecResult:
         raise PiError("there is no such program")
 
-    assert (await ask_counts(missing), await ask_branch(missing)) == (None, "")
+    assert (await ask_counts(missing), await read_branch(missing)) == (None, "")
 
 
 async def test_git_that_takes_too_long_is_given_up() -> None:
     async def slow(argv: Sequence[str], *, env: Mapping[str, str], timeout: float) -> ExecResult:
         return ExecResult(stdout="", stderr="", code=None, killed=True)
 
-    with pytest.raises(TookTooLong):
+    with pytest.raises(GitTimeout):
         await ask_counts(slow)
 
 
@@ -122,10 +122,10 @@ async def test_filters_and_includes_are_a_reason_not_to_ask(tmp_path: Path, text
     files = LocalFiles(lambda: tmp_path, home=str(tmp_path))
     folders = (repository / ".git", repository / ".git" / "worktrees" / "tree")
 
-    before = [await is_harmless(files, folder) for folder in folders]
+    before = [await is_safe_repository(files, folder) for folder in folders]
     with (repository / ".git" / "config").open("a") as config:
         config.write(text)
-    after = [await is_harmless(files, folder) for folder in folders]
+    after = [await is_safe_repository(files, folder) for folder in folders]
 
     assert (before, after) == ([True, True], [False, False])
 
@@ -136,9 +136,9 @@ async def test_a_configuration_that_cannot_be_read_is_a_reason_not_to_ask(tmp_pa
     found = []
 
     config.write_text("# " + "x" * 100_000)
-    found.append(await is_harmless(files, config.parent))
+    found.append(await is_safe_repository(files, config.parent))
     config.unlink()
-    found.append(await is_harmless(files, config.parent))
+    found.append(await is_safe_repository(files, config.parent))
 
     assert found == [False, False]
 
@@ -152,7 +152,7 @@ async def test_a_folder_that_looks_like_a_repository_does_not_take_its_place(
     with (trap / "config").open("a") as config:
         config.write("[core]\n    worktree = .\n    bare = false\n")
 
-    assert await ask_branch(Git(trap)) == ""
+    assert await read_branch(Git(trap)) == ""
 
 
 async def test_git_2_30_is_new_enough(tmp_path: Path) -> None:
@@ -160,4 +160,4 @@ async def test_git_2_30_is_new_enough(tmp_path: Path) -> None:
     (repository / "poem").write_text("one\n2\nthree\nfour\n")
     own = Git(repository, program=str(old_git(tmp_path / "git")))
 
-    assert (await ask_branch(own), await ask_counts(own)) == ("topic", (2, 1))
+    assert (await read_branch(own), await ask_counts(own)) == ("topic", (2, 1))

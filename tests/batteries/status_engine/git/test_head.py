@@ -21,7 +21,7 @@ def written(folder: Path, head: str) -> Path:
     return folder
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_the_branch_is_read_from_the_folder_or_one_above(
     tmp_path: Path, files: Files
 ) -> None:
@@ -51,7 +51,7 @@ async def test_a_detached_head_is_called_that(tmp_path: Path, files: Files) -> N
     assert await find_head(files, tmp_path) == Head(git_dir=tmp_path / ".git", branch="detached")
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_a_worktree_has_a_head_of_its_own(tmp_path: Path, files: Files) -> None:
     repository = make_repository(tmp_path / "repository")
     git(repository, "worktree", "add", "-b", "side", str(tmp_path / "tree"))
@@ -72,7 +72,7 @@ async def test_a_folder_that_is_named_relatively_is_found(tmp_path: Path, files:
     assert found is not None and found.branch == "sub"
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_a_table_of_references_is_left_to_git(tmp_path: Path, files: Files) -> None:
     written(tmp_path, "ref: refs/heads/.invalid\n")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.status_engine.git import BUSY, GIVEN_UP, IDLE, GitWatch
+from pi.batteries.status_engine.git import BUSY, IDLE, TIMEOUT_PAUSE, GitPoller
 from pi.batteries.status_engine.items import GitState
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
@@ -27,7 +27,7 @@ class Yard:
         self._tasks: list[asyncio.Task[None]] = []
         if head is not None:
             self.check_out(head)
-        self.watch = GitWatch(
+        self.watch = GitPoller(
             LocalFiles(lambda: folder, home=str(folder)),
             self._run,
             cwd=lambda: folder,
@@ -123,7 +123,7 @@ async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
     assert looks == [1, 1, 2, 2, 3]
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stays(
     tmp_path: Path,
 ) -> None:
@@ -149,7 +149,7 @@ async def test_a_huge_repository_loses_its_counts_and_is_left_alone_for_a_while(
     given_up = await yard.look(0.0)
     yard.killed = False
     left_alone = await yard.look(IDLE)
-    counted = await yard.look(GIVEN_UP)
+    counted = await yard.look(TIMEOUT_PAUSE)
 
     assert given_up == left_alone == GitState(branch="main")
     assert counted == GitState(branch="main", added=2, removed=1)

@@ -123,7 +123,7 @@ class FakePi:
     # What a test does -----------------------------------------------------------------------------
 
     async def fire(self, name: str, event: Any) -> Any:
-        """Tell an event; gives the answer."""
+        """Emit an event; returns the answer."""
         answer = self.handlers[name](event, self.context)
         return await answer if isawaitable(answer) else answer
 
@@ -166,7 +166,7 @@ class FakePi:
         return None if answer is None else str(answer.system_prompt)
 
     async def say(self, count: int = 1) -> None:
-        """The person says something, ``count`` times."""
+        """Send ``count`` user messages."""
         for _ in range(count):
             said = UserMessage(content="go on")
             self.entries.append(MessageEntry(message=said))

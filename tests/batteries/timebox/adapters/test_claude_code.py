@@ -1,4 +1,4 @@
-"""Hooks are fed what Claude Code sends them, and asked what it would be told."""
+"""The hooks, with input as Claude Code sends it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Claude:
         return self._hook("prompt-submit", hook_event_name="UserPromptSubmit", prompt=prompt)
 
     def stop(self, *, goes_on: bool = False) -> Any:
-        """``Stop``."""
+        """``DemoStep``."""
         return self._hook("stop", hook_event_name="Stop", stop_hook_active=goes_on)
 
     def spend(self, tokens: int) -> None:
@@ -107,9 +107,9 @@ def test_five_prompts_pass_and_the_sixth_is_blocked(claude: Claude) -> None:
     assert answers[:4] == [{}, {}, {}, {}]
     nudge = answers[4]
     assert nudge["systemMessage"] == "Timebox nearly spent: 1 turn left."
-    told = nudge["hookSpecificOutput"]
-    assert told["hookEventName"] == "UserPromptSubmit"
-    assert told["additionalContext"].startswith("IMPORTANT TIMEBOX WARNING\n")
+    reported = nudge["hookSpecificOutput"]
+    assert reported["hookEventName"] == "UserPromptSubmit"
+    assert reported["additionalContext"].startswith("IMPORTANT TIMEBOX WARNING\n")
     assert answers[5] == blocked(
         "Timebox budget spent. Used 5 turns, 0s. The agent stops for this turn. The chat continues."
     )
@@ -118,7 +118,7 @@ def test_five_prompts_pass_and_the_sixth_is_blocked(claude: Claude) -> None:
     assert claude.files == [f"{SESSION}.json"]
 
 
-def test_every_prompt_after_the_nudge_warns_the_model_and_the_person_no_more(
+def test_every_prompt_after_the_nudge_warns_the_model_but_not_the_user(
     claude: Claude,
 ) -> None:
     claude.submit("timebox 10m")
@@ -143,7 +143,7 @@ def test_what_is_left_is_said_when_claude_stops(claude: Claude) -> None:
     }
 
 
-def test_whoever_keeps_claude_at_work_is_overruled_when_the_time_is_over(claude: Claude) -> None:
+def test_other_stop_hooks_are_overruled_when_the_time_is_over(claude: Claude) -> None:
     claude.submit("/timebox 10m -- lmk done")
     claude.submit("hello")
     claude.now += 10 * MINUTE
@@ -229,7 +229,7 @@ def test_off_and_status_are_answered_in_place_of_the_prompt(claude: Claude) -> N
         ("/timeboxed 15m", None),
     ],
 )
-def test_a_command_is_told_from_what_is_meant_for_claude(
+def test_commands_are_distinguished_from_prompts_for_claude(
     prompt: str, arguments: str | None
 ) -> None:
     assert command_in(prompt) == arguments
@@ -238,10 +238,10 @@ def test_a_command_is_told_from_what_is_meant_for_claude(
 @pytest.mark.parametrize(
     ("words", "text", "problem"),
     [
-        ([], "{}", "timebox: say one of session-start, prompt-submit, stop.\n"),
-        (["pre-tool"], "{}", "timebox: say one of session-start, prompt-submit, stop.\n"),
-        (["stop"], "{}", "timebox: the stop hook came to nothing: there is no session_id\n"),
-        (["stop"], "[]", "timebox: the stop hook came to nothing: there is no session_id\n"),
+        ([], "{}", "timebox: expected one of session-start, prompt-submit, stop.\n"),
+        (["pre-tool"], "{}", "timebox: expected one of session-start, prompt-submit, stop.\n"),
+        (["stop"], "{}", "timebox: the stop hook failed: session_id is missing\n"),
+        (["stop"], "[]", "timebox: the stop hook failed: session_id is missing\n"),
     ],
 )
 def test_a_hook_that_cannot_be_answered_says_why_and_does_not_block(

@@ -52,7 +52,7 @@ def test_no_session_leads_out_of_the_folder() -> None:
     assert state_file(folder, "../../.ssh/config").parent == folder
 
 
-def test_the_newest_record_tells_the_budget_and_is_brought_up_to_date() -> None:
+def test_the_newest_record_has_the_budget_and_is_updated() -> None:
     nudged = budget(time=900_000, nudged=True)
     state = State(records=(Active(HELD),))
 

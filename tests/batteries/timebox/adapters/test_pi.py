@@ -19,7 +19,7 @@ GOES_ON = "The agent stops for this turn. The chat continues."
 
 # 1-3
 @pytest.mark.parametrize(
-    ("arguments", "limits", "told", "status"),
+    ("arguments", "limits", "reported", "status"),
     [
         ("15m", {"timeLimitMs": 900_000}, "15m", "15m 0s left (15m budget) | no turn limit"),
         ("turns:5", {"turnLimit": 5}, "5 turns", "no time limit | 5 turns left (0/5)"),
@@ -31,15 +31,15 @@ GOES_ON = "The agent stops for this turn. The chat continues."
         ),
     ],
 )
-async def test_a_budget_is_kept_told_and_shown(
-    arguments: str, limits: dict[str, int], told: str, status: str
+async def test_a_budget_is_saved_notified_and_shown(
+    arguments: str, limits: dict[str, int], reported: str, status: str
 ) -> None:
     pi = FakePi()
 
     await pi.command(arguments)
 
     assert pi.kept == [kept(**limits)]
-    assert pi.notified == [("info", f"Timebox set: {told}.")]
+    assert pi.notified == [("info", f"Timebox set: {reported}.")]
     assert pi.statuses == [f"Timebox: {status}"]
 
 
@@ -53,7 +53,7 @@ async def test_what_is_no_budget_is_a_warning_and_changes_nothing() -> None:
 
 
 # 5
-async def test_the_status_is_told_before_and_after_a_budget_is_set() -> None:
+async def test_the_status_is_shown_before_and_after_a_budget_is_set() -> None:
     pi = FakePi()
 
     await pi.command("status")
@@ -81,7 +81,7 @@ async def test_off_is_kept_and_takes_the_status_away(word: str) -> None:
 
 
 # 7
-async def test_off_without_a_budget_is_told_and_not_kept() -> None:
+async def test_off_without_a_budget_notifies_and_is_not_saved() -> None:
     pi = FakePi()
 
     await pi.command("off")
@@ -113,7 +113,7 @@ async def test_at_four_fifths_of_the_turns_a_warning_is_given() -> None:
 
 
 # 10, 11
-async def test_after_the_nudge_the_system_prompt_tells_the_model() -> None:
+async def test_after_the_nudge_the_system_prompt_has_the_warning() -> None:
     pi = FakePi()
     await pi.command("10m turns:10")
     assert await pi.prompt_of_run() is None
@@ -130,7 +130,7 @@ async def test_after_the_nudge_the_system_prompt_tells_the_model() -> None:
     assert prompt.startswith("You are pi.\n\nCRITICAL TIMEBOX WARNING\n")
 
 
-async def test_the_run_in_which_the_nudge_comes_is_told_at_its_end() -> None:
+async def test_the_run_with_the_nudge_gets_the_warning_as_a_message() -> None:
     pi = FakePi()
     await pi.command("turns:5")
     await pi.say(4)
@@ -178,13 +178,13 @@ async def test_five_turns_are_nudged_at_the_fifth_and_stopped_at_the_sixth_promp
     pi = FakePi()
     await pi.command("turns:5")
 
-    told = []
+    reported = []
     for _ in range(7):
         before = len(pi.notified)
         await pi.prompt()
-        told.append([level for level, _ in pi.notified[before:]])
+        reported.append([level for level, _ in pi.notified[before:]])
 
-    assert told == [[], [], [], [], ["warning"], ["error"], []]
+    assert reported == [[], [], [], [], ["warning"], ["error"], []]
 
 
 async def test_rounds_of_tools_and_retries_are_no_turns() -> None:
@@ -242,7 +242,7 @@ async def test_a_budget_that_was_turned_off_is_not_restored() -> None:
 
 
 # 17
-async def test_a_restored_budget_that_is_nearly_spent_warns_the_model_and_nobody_else() -> None:
+async def test_a_restored_budget_that_is_nearly_spent_warns_only_the_model() -> None:
     pi = FakePi()
     await pi.command("20m")
     pi.now += 17 * MINUTE
@@ -302,7 +302,7 @@ async def test_a_new_budget_has_not_been_nudged() -> None:
     assert [level for level, _ in pi.notified] == ["info", "warning", "info", "warning"]
 
 
-async def test_the_status_is_told_again_only_when_it_has_changed() -> None:
+async def test_the_status_is_set_only_when_it_has_changed() -> None:
     pi = FakePi()
     await pi.command("turns:5")
     (tick,) = pi.timers
@@ -340,7 +340,7 @@ async def test_the_command_on_stop_is_run_once() -> None:
     assert pi.spawned == [["/bin/sh", "-c", "lmk 'all done'"]]
 
 
-async def test_a_command_that_cannot_be_run_is_told() -> None:
+async def test_a_command_that_cannot_be_run_is_reported() -> None:
     pi = FakePi(shell_works=False)
     await pi.command("turns:0 -- lmk done")
 

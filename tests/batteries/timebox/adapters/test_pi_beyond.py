@@ -1,4 +1,4 @@
-"""What the timebox of pi does beyond its specification: tokens, money, and nobody there."""
+"""What the timebox of pi does beyond its specification: tokens, cost, and runs without a user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, kept
 ASKED = ModelRequest(model=FAUX_MODEL, messages=(), purpose="summary")
 
 
-async def test_money_is_looked_at_before_every_request_and_the_log_tells_where_it_began() -> None:
+async def test_cost_is_checked_before_every_request_from_the_total_of_the_log() -> None:
     pi = FakePi()
     pi.answered(Usage(output=900, cost=Cost(total=1.0)))
     await pi.command("cost:2.00")
@@ -42,17 +42,17 @@ async def test_money_is_looked_at_before_every_request_and_the_log_tells_where_i
     assert pi.kept[0] == kept(costLimit=2.0, startCost=1.0)
 
 
-async def test_a_request_of_anybody_else_is_refused_too() -> None:
+async def test_requests_outside_of_the_run_are_refused_too() -> None:
     pi = FakePi()
     await pi.command("tokens:1k")
     await through(pi, Usage(output=1000))
 
     assert await through(pi, Usage(output=1000)) == ["error"]
     assert pi.notified[-1][0] == "error"
-    assert await pi.prompt() is None  # somebody knows, and goes on
+    assert await pi.prompt() is None  # the user was notified, and continues
 
 
-async def test_what_a_restored_budget_has_used_is_told_by_the_log() -> None:
+async def test_the_usage_of_a_restored_budget_comes_from_the_log() -> None:
     pi = FakePi()
     pi.answered(Usage(output=5000))
     await pi.command("tokens:1k")
@@ -115,13 +115,13 @@ async def test_the_flag_takes_the_place_of_a_budget_of_the_session() -> None:
     assert again.notified == [("info", "Timebox set: 3 turns.")]
 
 
-async def test_where_nobody_is_a_flag_that_cannot_be_understood_refuses_everything() -> None:
+async def test_without_a_user_an_invalid_flag_refuses_everything() -> None:
     for flag in ("15m turn:3", "soon", "status"):
         pi = FakePi(mode="print", flag=flag)
 
         await pi.start()
 
-        refusal = f"--timebox {flag!r} is not understood. {USAGE} (1)"
+        refusal = f"--timebox {flag!r} is invalid. {USAGE} (1)"
         assert [await pi.prompt(), await pi.prompt()] == [refusal, refusal]
         assert pi.kept == []
 
@@ -137,7 +137,7 @@ async def test_the_flag_can_turn_a_budget_of_the_session_off() -> None:
     assert await again.prompt() is None
 
 
-async def test_where_somebody_is_a_flag_that_cannot_be_understood_is_a_warning() -> None:
+async def test_with_a_user_an_invalid_flag_is_a_warning() -> None:
     pi = FakePi(flag="soon")
 
     await pi.start()
@@ -145,7 +145,7 @@ async def test_where_somebody_is_a_flag_that_cannot_be_understood_is_a_warning()
     assert (pi.notified, await pi.prompt()) == ([("warning", USAGE)], None)
 
 
-async def test_where_nobody_is_the_time_is_looked_at_before_every_request() -> None:
+async def test_without_a_user_the_time_is_checked_before_every_request() -> None:
     print_mode, screen = FakePi(mode="print", flag="10m"), FakePi(flag="10m")
 
     outcomes = []
@@ -163,7 +163,7 @@ async def test_where_nobody_is_the_time_is_looked_at_before_every_request() -> N
     assert outcomes == ["Timebox budget spent. Used 1 turn, 10m 0s.", "asked"]
 
 
-async def test_where_nobody_is_a_spent_budget_stops_everything_that_follows() -> None:
+async def test_without_a_user_a_spent_budget_stops_all_later_prompts() -> None:
     pi = FakePi(mode="json", flag="turns:1")
     await pi.start()
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from pi.batteries.timebox.adapters.pi_session import MOST, GivenCommands
+from pi.batteries.timebox.adapters.pi_session import MOST, AllowedCommands
 from pi.batteries.timebox.core.timebox import FOREIGN
 from pi.extension import Custom, ExtensionAPI
 from tests.batteries.timebox.adapters.fake_pi import FakePi, kept
 
 
-def given(pi: FakePi) -> GivenCommands:
-    return GivenCommands(cast("ExtensionAPI", pi))
+def given(pi: FakePi) -> AllowedCommands:
+    return AllowedCommands(cast("ExtensionAPI", pi))
 
 
 async def test_a_command_is_known_once_it_was_given() -> None:
@@ -47,7 +47,7 @@ async def test_what_others_have_stored_is_not_trusted() -> None:
     assert not given(FakePi(stored={"on-stop-commands": "lmk done"})).knows("lmk done")
 
 
-async def test_a_session_of_somebody_else_runs_nothing() -> None:
+async def test_commands_of_foreign_sessions_do_not_run() -> None:
     custom_type, data = kept(turnLimit=1, onStopCommand="rm -r ~")
     pi = FakePi(entries=[Custom(custom_type=custom_type, data=data)])
 

@@ -31,7 +31,7 @@ GOES_ON = "The agent stops for this turn. The chat continues."
 async def boxed(
     tmp_path: Path, *steps: Any, more: tuple[Any, ...] = (), **options: Any
 ) -> AsyncIterator[tuple[Play, FakeUI]]:
-    """A session with the timebox, and the person that it talks to."""
+    """A session with the timebox, and a fake user."""
     small = {"compaction": {"keepRecentTokens": 1}}
     extensions = (extension, *more)
     async with playing(tmp_path, *extensions, steps=steps, settings=small, **options) as play:
@@ -154,7 +154,7 @@ async def test_the_command_for_the_end_runs_and_outlives_the_session(tmp_path: P
         await play.session.prompt("first")
         async with asyncio.timeout(30):
             pid = int(await asyncio.to_thread(pipe.read_text))
-            while exists(pid):  # noqa: ASYNC110 - whoever has started it must also see its end
+            while exists(pid):  # noqa: ASYNC110 - the process that started it must reap it
                 await asyncio.sleep(0.01)
 
     assert play.failures == []

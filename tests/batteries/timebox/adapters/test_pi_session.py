@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pi.ai.messages import Cost
-from pi.batteries.timebox.adapters.pi_session import Totals, records
+from pi.batteries.timebox.adapters.pi_session import SessionTotals, records
 from pi.batteries.timebox.core.persist import Active, Off, budget_to_json
 from pi.coding.session.entries import ModelChange
 from pi.extension import (
@@ -37,7 +37,7 @@ ENTRIES: list[Entry] = [
 
 
 def test_everything_that_a_session_has_cost_is_counted() -> None:
-    totals = Totals()
+    totals = SessionTotals()
 
     totals.recount(ENTRIES)
 
@@ -45,7 +45,7 @@ def test_everything_that_a_session_has_cost_is_counted() -> None:
 
 
 def test_a_count_is_followed_until_it_begins_anew() -> None:
-    totals = Totals()
+    totals = SessionTotals()
     totals.recount(ENTRIES)
     totals.add_turn()
     totals.add_usage(COST)

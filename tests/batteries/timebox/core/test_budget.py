@@ -23,7 +23,7 @@ def test_a_clock_that_jumps_back_and_a_shorter_fork_use_nothing() -> None:
     assert held.used(at(-10, turns=3)) == {"time": 0, "turns": 0, "tokens": 0, "cost": 0}
 
 
-def test_what_is_left_is_told_of_the_limits_that_there_are() -> None:
+def test_left_has_an_amount_for_each_limit() -> None:
     held = budget(time=15 * MINUTE, turns=5)
 
     assert held.left(at(2, turns=9)) == {"time": 13 * MINUTE, "turns": 0}

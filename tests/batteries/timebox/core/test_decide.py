@@ -94,7 +94,7 @@ def test_limits_that_are_not_asked_about_decide_nothing() -> None:
     assert decide(held, at(20), among=()) == Ok()
 
 
-def test_urgency_does_not_depend_on_what_was_told() -> None:
+def test_urgency_does_not_depend_on_earlier_notices() -> None:
     held = budget(time=TEN, nudged=True)
 
     assert [urgency(held, at(minutes)) for minutes in (7, 8, 9.5, 11)] == [

@@ -101,21 +101,21 @@ def test_times_below_an_hour_are_exact(seconds: int) -> None:
 
 @given(st.integers(0, 10**12))
 def test_a_longer_time_loses_less_than_a_minute(milliseconds: int) -> None:
-    told = sum(parse_time_ms(part) or 0 for part in format_time(milliseconds).split())
+    parsed = sum(parse_time_ms(part) or 0 for part in format_time(milliseconds).split())
 
-    assert told <= milliseconds < told + MINUTE
+    assert parsed <= milliseconds < parsed + MINUTE
 
 
 @given(st.integers(0, 10**9))
-def test_tokens_are_never_told_as_more_than_they_are(count: int) -> None:
-    told = parse_tokens(f"tokens:{format_tokens(count).removesuffix(' tokens')}")
+def test_tokens_are_never_rounded_up(count: int) -> None:
+    parsed = parse_tokens(f"tokens:{format_tokens(count).removesuffix(' tokens')}")
 
-    assert told is not None
-    assert told <= count <= told * 1.1 + 1
+    assert parsed is not None
+    assert parsed <= count <= parsed * 1.1 + 1
 
 
 @given(LIMITS)
-def test_every_limit_is_told_once(limits: Amounts) -> None:
+def test_every_limit_is_listed_once(limits: Amounts) -> None:
     assert format_amounts(limits).count(",") == len(limits) - 1
 
 

@@ -12,8 +12,8 @@ from pi.batteries.timebox.core.parse import (
     Invalid,
     SetBudget,
     ShowStatus,
+    TimeboxCommand,
     TurnOff,
-    Wish,
     parse,
     parse_cost,
     parse_time_ms,
@@ -85,7 +85,7 @@ def test_costs(word: str, dollars: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "parsed"),
     [
         ("15m", SetBudget({"time": 900_000})),
         ("turns:5", SetBudget({"turns": 5})),
@@ -110,8 +110,8 @@ def test_costs(word: str, dollars: float | None) -> None:
         (" STATUS ", ShowStatus()),
     ],
 )
-def test_what_is_typed(text: str, wish: Wish) -> None:
-    assert parse(text) == wish
+def test_what_is_typed(text: str, parsed: TimeboxCommand) -> None:
+    assert parse(text) == parsed
 
 
 @pytest.mark.parametrize("word", COMPLETIONS)
@@ -137,6 +137,6 @@ def test_limits_can_be_said_and_are_understood_again(
 
 @given(st.text())
 def test_nothing_that_can_be_typed_breaks_it(text: str) -> None:
-    wish = parse(text)
+    parsed = parse(text)
 
-    assert not isinstance(wish, SetBudget) or wish.limits
+    assert not isinstance(parsed, SetBudget) or parsed.limits

@@ -58,7 +58,7 @@ def test_a_newer_budget_wins() -> None:
     assert restore([older, Off(START), Active(TEN)], at(1)) == Restored("restored", TEN)
 
 
-def test_whether_it_was_nudged_is_told_by_what_is_used() -> None:
+def test_whether_it_was_nudged_follows_from_the_usage() -> None:
     nudged = budget(time=10 * MINUTE, turns=5, nudged=True)
     fresh = budget(time=10 * MINUTE, turns=5)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.batteries.timebox.core.budget import TimeboxBudget
-from pi.batteries.timebox.core.persist import Active, Keep, Notify, Off, RunOnStop
+from pi.batteries.timebox.core.persist import Active, Notify, Off, RunOnStop, SaveRecord
 from pi.batteries.timebox.core.timebox import EXPIRED, FOREIGN, USAGE, WRAP_UP, Timebox
 from tests.batteries.timebox.core.budgets import MINUTE, START, at, budget
 
@@ -14,7 +14,7 @@ def _refusal(box: Timebox) -> str | None:
     return box.refusal
 
 
-def test_a_budget_is_set_kept_and_told() -> None:
+def test_setting_a_budget_saves_and_notifies() -> None:
     box = Timebox()
 
     effects = box.command("15m turns:3 -- lmk done", at(turns=4))
@@ -25,7 +25,7 @@ def test_a_budget_is_set_kept_and_told() -> None:
         on_stop_command="lmk done",
     )
     assert effects == [
-        Keep(Active(held)),
+        SaveRecord(Active(held)),
         Notify("Timebox set: 15m, 3 turns. When it is spent: lmk done", "info"),
     ]
     assert box.budget == held
@@ -56,7 +56,7 @@ def test_a_new_budget_takes_the_place_of_the_old_one_and_begins_anew() -> None:
     assert box.budget == TimeboxBudget(limits={"turns": 5}, start=at(14))
 
 
-def test_the_status_is_told_if_there_is_one() -> None:
+def test_the_status_is_shown_if_there_is_one() -> None:
     box = Timebox()
 
     assert box.command("status", at()) == [Notify(f"No active timebox. {USAGE}", "info")]
@@ -70,14 +70,14 @@ def test_off_is_kept_only_if_there_was_a_budget() -> None:
     box = Timebox(QUARTER)
 
     assert box.command("off", at(1)) == [
-        Keep(Off(START + MINUTE)),
+        SaveRecord(Off(START + MINUTE)),
         Notify("Timebox off.", "info"),
     ]
     assert box.command("off", at(1)) == [Notify("No active timebox.", "info")]
     assert box.status(at(1)) is None
 
 
-def test_a_nudge_is_told_once_and_then_the_model_is_told() -> None:
+def test_a_nudge_notifies_once_and_then_warns_the_model() -> None:
     box = Timebox(QUARTER)
 
     assert box.turn_started(at(11)) == []
@@ -102,7 +102,7 @@ def test_a_spent_budget_stops_once() -> None:
 
     assert effects == [
         Notify(f"{SPENT} The agent stops for this turn. The chat continues.", "error"),
-        Keep(Active(budget(turns=5, command="lmk done", active=False))),
+        SaveRecord(Active(budget(turns=5, command="lmk done", active=False))),
         RunOnStop("lmk done"),
     ]
     assert _refusal(box) == SPENT
@@ -117,10 +117,10 @@ def test_a_spent_budget_stops_once() -> None:
 def test_without_a_command_none_is_run() -> None:
     effects = Timebox(budget(turns=5)).turn_started(at(1, turns=5))
 
-    assert [type(effect) for effect in effects] == [Notify, Keep]
+    assert [type(effect) for effect in effects] == [Notify, SaveRecord]
 
 
-def test_where_nobody_is_a_spent_budget_stays_spent() -> None:
+def test_without_a_user_a_spent_budget_stays_spent() -> None:
     box = Timebox(budget(turns=5))
     box.turn_started(at(1, turns=5))
 
@@ -160,7 +160,7 @@ def test_without_a_budget_nothing_happens() -> None:
     assert box.session_started([], at(1), knows=KNOWN) == []
 
 
-def test_a_budget_is_restored_and_told() -> None:
+def test_restoring_a_budget_notifies() -> None:
     box = Timebox()
 
     effects = box.session_started([Off(START), Active(QUARTER)], at(5), knows=KNOWN)
@@ -180,15 +180,15 @@ def test_a_budget_that_is_over_is_not_restored() -> None:
     assert box.budget is None
 
 
-def test_a_command_that_the_person_has_not_given_is_not_restored() -> None:
+def test_a_command_not_typed_by_the_user_is_not_restored() -> None:
     ours, foreign = budget(turns=5, command="lmk done"), budget(turns=5, command="rm -r ~")
     box = Timebox()
 
-    told = box.session_started([Active(ours)], at(1), knows=KNOWN)
-    assert (len(told), box.budget) == (1, ours)
-    told = box.session_started([Active(foreign)], at(1), knows=KNOWN)
+    reported = box.session_started([Active(ours)], at(1), knows=KNOWN)
+    assert (len(reported), box.budget) == (1, ours)
+    reported = box.session_started([Active(foreign)], at(1), knows=KNOWN)
 
-    assert told[1:] == [Notify(f"{FOREIGN} rm -r ~", "warning")]
+    assert reported[1:] == [Notify(f"{FOREIGN} rm -r ~", "warning")]
     assert box.budget == budget(turns=5)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.strategies import Declined, Edits, Outcome, ShakeStrategy, Work
 from tests.coding.compaction.test_pruning import branch, exchange, notices
 
 
-async def shaken(items: list[Item], *, tokens: int, threshold: int) -> Outcome:
+async def shaken(items: list[CompactionItem], *, tokens: int, threshold: int) -> Outcome:
     work: Any = Work(
         reason="threshold",
         items=items,

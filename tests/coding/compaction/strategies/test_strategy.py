@@ -1,10 +1,10 @@
-"""A strategy of somebody else's has everything it needs."""
+"""A strategy of an extension has everything it needs."""
 
 from __future__ import annotations
 
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.compaction.request import Wish
+from pi.coding.compaction.request import CompactionRequest
 from pi.coding.compaction.strategies import Declined, Outcome, Strategy, Work
 from pi.testing import says
 from tests.coding.compaction.stage import OPTIONS, Stage
@@ -37,7 +37,7 @@ async def test_what_a_strategy_preserves_is_there_at_its_next_compaction() -> No
     for n in range(2):
         await stage.agent.prompt("word " * 2_000)
         await stage.agent.prompt("word " * 2_000)
-        await stage.compactor.compact(Wish(reason="manual"))
+        await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert "entries are in the archive" in stage.shown, n
 
     assert stage.kinds.count("compaction") == 2

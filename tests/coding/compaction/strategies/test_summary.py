@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.ai.messages import UserMessage
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.strategies import Declined, SummaryStrategy, Work
@@ -13,7 +13,7 @@ from pi.coding.compaction.strategies import Declined, SummaryStrategy, Work
 async def test_without_anything_to_summarise_it_declines_with_the_reason() -> None:
     work: Any = Work(
         reason="manual",
-        items=[Item.of("a", UserMessage(content="hi"))],
+        items=[CompactionItem.of("a", UserMessage(content="hi"))],
         tokens=1,
         threshold=10,
         preparation=None,

@@ -6,7 +6,7 @@ from pi.ai.messages import Image, Thinking
 from pi.base.records import replace
 from pi.coding.export.html.articles import Articles
 from pi.coding.export.html.markup import Painter
-from pi.coding.export.outline import outline
+from pi.coding.export.outline import build_outline
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import (
     BashExecution,
@@ -22,7 +22,7 @@ from tests.coding.export.sessions import HEADER, PNG, answered, came, chain, mes
 
 def articles(entries: list[Entry], leaf: str | None = "") -> Articles:
     transcript = read_transcript(HEADER, entries, leaf=leaf)
-    return Articles(transcript, outline(transcript), Painter(budget=0))
+    return Articles(transcript, build_outline(transcript), Painter(budget=0))
 
 
 def drawn(draft: KnownEntry) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.terminal_text import sanitise
-from pi.coding.export.html.markup import LONGEST_BLOCK, Painter, diff
+from pi.coding.export.html.markup import MAX_BLOCK, Painter, diff
 
 
 def text_of(markup: str) -> str:
@@ -49,7 +49,7 @@ def test_a_page_colours_only_so_much() -> None:
 
     assert "span" in painter.block("return 1", "python")
     assert "span" not in painter.block("return 2", "python")
-    assert "span" not in Painter().block("1 " * LONGEST_BLOCK, "python")
+    assert "span" not in Painter().block("1 " * MAX_BLOCK, "python")
 
 
 @pytest.mark.parametrize("language", ["python", "bash", "json", "console", "diff", "html", "make"])
@@ -58,7 +58,7 @@ def test_colouring_neither_loses_nor_adds_a_character(language: str, code: str) 
     assert text_of(Painter().block(code, language)) == sanitise(code.rstrip("\n"))
 
 
-def test_changed_lines_are_told_apart() -> None:
+def test_changed_lines_have_classes() -> None:
     assert diff(" 1 a\n-2 <b>\n+2 c\n@@ 3") == (
         '<pre class="diff"><span> 1 a\n</span><span class="removed">-2 &lt;b&gt;\n</span>'
         '<span class="added">+2 c\n</span><span class="place">@@ 3\n</span></pre>'

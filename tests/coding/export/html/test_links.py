@@ -10,7 +10,7 @@ from pi.coding.export.html.markup import link, picture, picture_url
 from tests.coding.export.sessions import PNG
 
 
-@pytest.mark.trap(290)
+@pytest.mark.behaviour("export-is-escaped")
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
@@ -45,7 +45,7 @@ def test_a_link_begins_with_an_allowed_scheme_or_is_none(address: str) -> None:
     assert not found or found.startswith(("http:", "https:", "mailto:"))
 
 
-@pytest.mark.trap(290)
+@pytest.mark.behaviour("export-is-escaped")
 @pytest.mark.parametrize(
     ("data", "kind", "shown"),
     [

@@ -31,7 +31,7 @@ def read(markup: str) -> list[object]:
     return reader.found
 
 
-@pytest.mark.trap(290)
+@pytest.mark.behaviour("export-is-escaped")
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_whatever_text_and_attribute_hold_one_element_comes_out(text: str, value: str) -> None:
     found = read(tag("p", esc(text), title=value))

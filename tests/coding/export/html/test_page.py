@@ -46,7 +46,7 @@ def test_what_looks_like_a_placeholder_is_text() -> None:
     assert "<p>{{script}} {{style}}</p>" in page
 
 
-@pytest.mark.trap(294)
+@pytest.mark.behaviour("export-page-behaves")
 def test_a_page_has_light_and_dark_colours_of_its_own_and_needs_no_theme() -> None:
     page = render_page(read_transcript(HEADER, []))
 

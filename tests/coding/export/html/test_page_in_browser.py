@@ -127,8 +127,8 @@ def test_the_page_opens_without_an_error_and_asks_for_nothing(visit: Open) -> No
     assert visited.page.evaluate("document.images[0].naturalWidth") == 1
 
 
-@pytest.mark.trap(290)
-@pytest.mark.trap(291)
+@pytest.mark.behaviour("export-is-escaped")
+@pytest.mark.behaviour("html-text-is-shown")
 def test_a_payload_in_every_field_of_every_entry_does_nothing(visit: Open) -> None:
     header = msgspec.convert(poisoned(msgspec.to_builtins(HEADER)), type=SessionHeader)
     visited = visit([poisoned_entry(entry) for entry in sample()], header)
@@ -208,7 +208,7 @@ def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     assert not page.evaluate("[...document.querySelectorAll('article details')].some(d => d.open)")
 
 
-@pytest.mark.trap(294)
+@pytest.mark.behaviour("export-page-behaves")
 def test_selecting_text_toggles_nothing(visit: Open) -> None:
     page = visit(sample()).page
     subject = page.locator("details.tool .subject").first
@@ -226,7 +226,7 @@ def test_selecting_text_toggles_nothing(visit: Open) -> None:
     assert page.evaluate(is_open) == before
 
 
-@pytest.mark.trap(294)
+@pytest.mark.behaviour("export-page-behaves")
 def test_no_key_is_taken_from_the_browser(visit: Open) -> None:
     page = visit(sample()).page
     page.evaluate(
@@ -275,7 +275,7 @@ def test_search_steps_through_all_that_was_found(visit: Open) -> None:
 
 
 @pytest.mark.timing  # the browser stores the choice a moment after the click
-def test_the_page_is_light_or_dark_as_the_system_is_until_somebody_chooses(visit: Open) -> None:
+def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit: Open) -> None:
     page = visit(sample(), color_scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     seen = [page.evaluate(background)]

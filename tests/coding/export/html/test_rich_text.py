@@ -43,7 +43,7 @@ def test_markdown_becomes_markup(markdown: str, markup: str) -> None:
     assert shown(markdown) == markup
 
 
-@pytest.mark.trap(291)
+@pytest.mark.behaviour("html-text-is-shown")
 @pytest.mark.parametrize(
     ("markdown", "markup"),
     [
@@ -57,7 +57,7 @@ def test_html_is_shown_as_text(markdown: str, markup: str) -> None:
     assert shown(markdown) == markup
 
 
-@pytest.mark.trap(290)
+@pytest.mark.behaviour("export-is-escaped")
 @pytest.mark.parametrize(
     ("markdown", "markup"),
     [
@@ -95,7 +95,7 @@ def test_links_and_pictures_pass_an_allow_list(markdown: str, markup: str) -> No
     assert shown(markdown) == markup
 
 
-@pytest.mark.trap(290)
+@pytest.mark.behaviour("export-is-escaped")
 @given(st.text(alphabet="<>ab/!-`~\n *[]()&#é:;|\"'=_1.", max_size=80))
 def test_only_allowed_elements_come_out_of_any_text(markdown: str) -> None:
     elements = [part[0] for part in read(shown(markdown)) if isinstance(part, tuple)]

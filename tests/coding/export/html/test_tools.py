@@ -13,7 +13,7 @@ def drawn(call: ToolCall, *messages: ToolResultMessage) -> str:
     return tool_call(call, results, Painter(budget=0))
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 @pytest.mark.parametrize(
     ("call", "result", "markup"),
     [
@@ -64,7 +64,7 @@ def test_a_call_is_drawn_with_its_result(
     assert drawn(call, result) == markup
 
 
-def test_a_call_without_a_result_says_so() -> None:
+def test_a_call_without_a_result_is_marked() -> None:
     assert drawn(called("c", "ls")) == (
         '<details class="tool unanswered"><summary><span class="tool-name">ls</span> '
         '<span class="badge">unanswered</span> <span class="subject"></span></summary></details>'

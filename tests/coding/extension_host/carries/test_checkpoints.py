@@ -1,4 +1,4 @@
-"""Checkpoints: know what will change and did, and go back with files and conversation."""
+"""Checkpoints: record file changes, and restore files and conversation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def checkpoints(pi: ExtensionAPI) -> None:
 
 
 async def put_back(pi: ExtensionAPI, path: Path, before: bytes | None) -> None:
-    """Have a file as it was, through the door that tools use."""
+    """Restore a file with the file access of tools."""
     files = pi.context.files
     if before is None:
         await files.remove(str(path))

@@ -1,4 +1,4 @@
-"""Rulebook and internal URLs: read like files, and written where their handler allows it."""
+"""Rulebook and internal URLs: read like files, and written if the handler allows it."""
 
 from __future__ import annotations
 

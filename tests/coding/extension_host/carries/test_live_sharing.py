@@ -1,4 +1,4 @@
-"""Live sharing: everything as data, prompts with an author, and a replica at the other end."""
+"""Live sharing: the session as data, prompts with an author, and a remote replica."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Wire:
 
 
 class Host:
-    """What the guest sees of the other end."""
+    """The remote session as the guest sees it."""
 
     capabilities = ("prompt", "abort")
 
@@ -77,14 +77,14 @@ def joining(wire: Wire) -> Any:
             async def room(scope: Any) -> None:
                 scope.spawn(follow(replica, first), name="follow")
 
-            # A connection outlives the session that it was begun in.
+            # A connection outlives the session that opened it.
             await pi.shared(("room", id(wire)), room, linger=60)
 
     return extension
 
 
 def settling(play: Play) -> asyncio.Queue[Any]:
-    """Gets something whenever the agent has come to rest."""
+    """Called whenever the agent becomes idle."""
     rests: asyncio.Queue[Any] = asyncio.Queue()
     play.session.subscribe(
         lambda event: rests.put_nowait(event) if isinstance(event, AgentSettled) else None
@@ -92,7 +92,9 @@ def settling(play: Play) -> asyncio.Queue[Any]:
     return rests
 
 
-async def test_a_guest_sees_what_happens_and_speaks_under_their_own_name(tmp_path: Path) -> None:
+async def test_a_guest_follows_the_session_and_sends_messages_under_their_own_name(
+    tmp_path: Path,
+) -> None:
     wire = Wire()
     async with (
         playing(tmp_path / "host", hosting(wire), steps=(says("hi"), says("hi Bob"))) as there,
@@ -110,7 +112,7 @@ async def test_a_guest_sees_what_happens_and_speaks_under_their_own_name(tmp_pat
         said = [m for m in here.session.messages if isinstance(m, UserMessage)]
         assert [message.meta for message in said] == [UNSET, {"author": "Bob"}]
         asked = [m for m in there.stage.provider.requests[1].messages if isinstance(m, UserMessage)]
-        assert [message.meta for message in asked] == [UNSET, UNSET]  # no model is told
+        assert [message.meta for message in asked] == [UNSET, UNSET]  # not sent to the model
         assert here.stage.provider.requests == []
         assert (here.failures, there.failures) == ([], [])
         await here.host.close()

@@ -1,4 +1,4 @@
-"""LSP: what is written is changed before, and diagnosed after; one service for a directory."""
+"""LSP: writes are formatted before and diagnosed after; one service per directory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.coding.extension_host.stage import playing
 
 
 class Service:
-    """A language server, as far as it matters."""
+    """A minimal language server."""
 
     started = 0
 
-    def __init__(self, scope: Scope, told: list[str]) -> None:
+    def __init__(self, scope: Scope, reported: list[str]) -> None:
         Service.started += 1
         self.ended = False
-        scope.on_close(lambda: told.append("closed"))
+        scope.on_close(lambda: reported.append("closed"))
 
     async def format(self, text: bytes) -> bytes:
         return text.replace(b"\t", b"    ")
@@ -28,13 +28,13 @@ class Service:
         return ("1: unused variable x",) if b"x =" in text else ()
 
 
-def lsp(told: list[str]) -> object:
+def lsp(reported: list[str]) -> object:
     def extension(pi: ExtensionAPI) -> None:
         async def start(scope: Scope) -> Service:
-            return Service(scope, told)
+            return Service(scope, reported)
 
         async def through(change: FileChange, write: FileWrite) -> FileWritten:
-            service = await pi.shared(("lsp", str(pi.context.cwd), id(told)), start)
+            service = await pi.shared(("lsp", str(pi.context.cwd), id(reported)), start)
             after = await service.format(change.after)
             written = await write(replace(change, after=after))
             notes = await service.diagnose(after)
@@ -47,7 +47,7 @@ def lsp(told: list[str]) -> object:
 
 
 async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     began = Service.started
     edits = [{"oldText": "y", "newText": "\tx = 1"}]
     steps = (
@@ -55,7 +55,7 @@ async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> N
         calls("edit", path="a.py", edits=edits),
         says("done"),
     )
-    async with playing(tmp_path, lsp(told), steps=steps) as play:  # type: ignore[arg-type]
+    async with playing(tmp_path, lsp(reported), steps=steps) as play:  # type: ignore[arg-type]
         await play.session.prompt("go")
 
         first, second = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
@@ -64,5 +64,5 @@ async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> N
         assert second.content[-1].text == "1: unused variable x"  # type: ignore[union-attr]
         assert isinstance(second.details, dict)
         assert second.details["diagnostics"] == ["1: unused variable x"]
-        assert (Service.started - began, told) == (1, [])
-    assert told == ["closed"]
+        assert (Service.started - began, reported) == (1, [])
+    assert reported == ["closed"]

@@ -1,4 +1,4 @@
-"""MCP: tools come, change and go while a session runs; progress, a log, and credentials."""
+"""MCP: tools change while a session runs; progress, a log, and credentials."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Server:
         self._tools: dict[str, Registration] = {}
 
     def list_changed(self, **tools: str) -> None:
-        """Have exactly these tools, by name and description."""
+        """Register exactly these tools, by name and description."""
         for registration in self._tools.values():
             registration.remove()
         self._tools = {
-            name: self._pi.add_tool(self._tool(name, told)) for name, told in tools.items()
+            name: self._pi.add_tool(self._tool(name, reported)) for name, reported in tools.items()
         }
 
     def _tool(self, name: str, description: str) -> AgentTool:
@@ -77,7 +77,7 @@ async def test_tools_come_change_and_go_between_two_requests(
             assert {"first", "second"} <= set(_changes(said[0])[0])
             assert changes == [(["first"], ["second"]), (["late"], ["first"])]
             assert result.content == (Text(text="first with token"),)
-            assert len(play.told("ToolExecutionUpdate")) == 1
+            assert len(play.emitted("ToolExecutionUpdate")) == 1
             assert play.failures == []
     assert "calling first" in caplog.text
 

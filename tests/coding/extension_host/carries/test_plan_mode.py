@@ -1,4 +1,4 @@
-"""Plan mode: other tools, another model, no writes; and everything as it was afterwards."""
+"""Plan mode: other tools, another model, no writes; all restored afterwards."""
 
 from __future__ import annotations
 

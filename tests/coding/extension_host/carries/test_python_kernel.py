@@ -1,4 +1,4 @@
-"""A kernel: a child that lives on, updates, pictures, an end at an abort, and a prefix."""
+"""A Python kernel: a persistent child, updates, images, interruption, and a prefix."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ PICTURE = picture(2, 2)
 
 
 class Kernel:
-    """Python that remembers what it was told."""
+    """A Python process that keeps its state."""
 
     def __init__(self, child: Child) -> None:
         self._child = child
         self.interrupted = 0
 
     async def run(self, code: str) -> str:
-        """What an expression comes to; an end in between is remembered."""
+        """The value of an expression; an interruption is recorded."""
         await self._child.write(code.encode() + b"\n")
         try:
             return str(json.loads(await self._child.output.readline()))
@@ -49,7 +49,7 @@ class Kernel:
 
 
 def kernel(pi: ExtensionAPI) -> None:
-    """``python`` for the model and ``$`` for the person, in one process."""
+    """``python`` for the model and ``$`` for the user, in one process."""
 
     async def start(scope: Scope) -> Kernel:
         return Kernel(await pi.spawn([sys.executable, "-u", "-c", PROGRAM], scope=scope))
@@ -71,7 +71,7 @@ def kernel(pi: ExtensionAPI) -> None:
     pi.add_input_mode("$", InputMode(label="python", run=typed))
 
 
-async def test_the_person_and_the_model_use_the_same_kernel_in_session_after_session(
+async def test_the_user_and_the_model_use_the_same_kernel_in_session_after_session(
     tmp_path: Path,
 ) -> None:
     steps = (calls("python", code="x + 1"), says("42"))
@@ -84,7 +84,7 @@ async def test_the_person_and_the_model_use_the_same_kernel_in_session_after_ses
         await play.session.extensions.take("$ x")
 
         assert [result.content for result in results] == [(Text(text="42"), PICTURE)]
-        updates = play.told("ToolExecutionUpdate")
+        updates = play.emitted("ToolExecutionUpdate")
         assert [event.partial_result.content for event in updates] == [(Text(text="running"),)]
         assert [m.content for m in play.session.messages] == ["x = 41"]  # type: ignore[union-attr]
         assert play.failures == []
@@ -99,7 +99,7 @@ async def test_an_abort_reaches_what_the_tool_waits_for(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None:
         @pi.tool
         async def wait(ctx: ToolContext) -> str:
-            """Wait for ever."""
+            """Wait forever."""
             begun.set()
             try:
                 await asyncio.Event().wait()

@@ -13,7 +13,7 @@ from tests.coding.extension_host.stage import playing
 
 
 class Pending(Policy):
-    """Forces ``resolve`` as long as something waits for it."""
+    """Forces ``resolve`` while an action is pending."""
 
     def __init__(self) -> None:
         self.actions: list[str] = []
@@ -41,7 +41,7 @@ def resolving(pi: ExtensionAPI) -> None:
 
 
 def proposing(pi: ExtensionAPI) -> None:
-    """Something that wants to be decided."""
+    """An action that needs a decision."""
 
     @pi.tool
     async def propose(change: str) -> str:

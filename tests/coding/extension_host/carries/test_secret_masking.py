@@ -1,4 +1,4 @@
-"""Secret masking: what leaves for a model is masked, what comes back is restored."""
+"""Secret masking: requests are masked, answers are restored."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def secrets(pi: ExtensionAPI) -> None:
     pi.add_redactor(lambda text, sink: text.replace(SECRET, "[secret]"))
 
 
-async def test_no_model_sees_the_secret_and_nobody_else_sees_the_mask(tmp_path: Path) -> None:
+async def test_only_the_model_sees_the_mask_instead_of_the_secret(tmp_path: Path) -> None:
     steps = (
         calls("bash", command=f"echo {MASK}; cat note"),
         says(f"It is {MASK[:2]} not {MASK} yes"),

@@ -1,4 +1,4 @@
-"""Snapcompact: a strategy that keeps pictures, and data from one compaction to the next."""
+"""Snapcompact: a strategy that keeps images, and data from one compaction to the next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = {"compaction": {"strategy": "snap", "keepRecentTokens": 1}}
 
 
 class Snap:
-    """Draws what was said; knows how often it has done so."""
+    """Renders the conversation and counts how often."""
 
     async def compact(self, work: Work) -> CompactionResult | Declined:
         if work.preparation is None:
@@ -50,7 +50,7 @@ async def test_pictures_are_shown_again_and_data_is_found_again(tmp_path: Path) 
         assert play.failures == []
 
     async with playing(
-        tmp_path, steps=(says("five"),), open_log=lambda shelf: open_session(file, shelf)
+        tmp_path, steps=(says("five"),), open_log=lambda location: open_session(file, location)
     ) as again:  # without the extension that wrote it
         await again.session.prompt("fourth")
 
@@ -66,7 +66,7 @@ async def test_pictures_are_shown_again_and_data_is_found_again(tmp_path: Path) 
         assert data == [{"count": 1}, {"count": 2}]
 
 
-async def test_a_strategy_that_declines_leaves_it_to_the_next(tmp_path: Path) -> None:
+async def test_a_strategy_that_declines_falls_back_to_the_next(tmp_path: Path) -> None:
     class Never:
         async def compact(self, work: Work) -> Declined:
             return Declined(why="no eyes")

@@ -1,4 +1,4 @@
-"""Status lines: rows with a clock of their own that repaint nothing else."""
+"""Status lines: rows with their own timer that redraw nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.coding.extension_host.stage import FakeUI, playing
 
 
 class Row:
-    """What the screen keeps of a row."""
+    """A row on the screen."""
 
     def __init__(self, drawable: Drawable) -> None:
         self.drawable = drawable
@@ -26,7 +26,7 @@ class Row:
 
 
 class Rows(FakeUI):
-    """Has rows below its footer."""
+    """A UI with rows below its footer."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Stream rules: see every delta, cut, drop or keep, remind, and ask again."""
+"""Stream rules: watch deltas, interrupt, drop or keep the answer, and retry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTE = Custom(custom_type="ttsr_injection", data={"rule": "todo"})
 
 
 class Watching(Policy):
-    """Sees what is said, thought and about to be written."""
+    """Watches text, thinking and tool arguments."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -46,7 +46,7 @@ class Watching(Policy):
                 raise Interrupt("todo", entries=(REMINDER, NOTE))
 
 
-async def test_a_call_that_would_write_a_forbidden_word_is_cut(tmp_path: Path) -> None:
+async def test_a_call_that_would_write_a_forbidden_word_is_interrupted(tmp_path: Path) -> None:
     watchers: list[Watching] = []
 
     def rules(pi: ExtensionAPI) -> None:
@@ -70,7 +70,7 @@ async def test_a_call_that_would_write_a_forbidden_word_is_cut(tmp_path: Path) -
         assert [message.display for message in said] == [False]
 
 
-async def test_a_match_that_is_found_later_cuts_the_same_answer_or_none(tmp_path: Path) -> None:
+async def test_a_late_match_interrupts_the_same_answer_or_none(tmp_path: Path) -> None:
     done: list[bool] = []
 
     def rules(pi: ExtensionAPI) -> None:
@@ -98,7 +98,7 @@ async def test_a_match_that_is_found_later_cuts_the_same_answer_or_none(tmp_path
 
         assert answer is not None
         assert (answer.text, done) == ("ok", [True, False])
-        assert [event.name for event in play.told("ExtensionEvent")] == ["ttsr_triggered"]
+        assert [event.name for event in play.emitted("ExtensionEvent")] == ["ttsr_triggered"]
 
 
 async def test_a_reminder_is_put_before_one_tools_result(tmp_path: Path) -> None:

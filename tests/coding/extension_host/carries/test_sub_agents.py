@@ -1,4 +1,4 @@
-"""Sub-agents: several at once, each with tools and a model of its own, and what they did kept."""
+"""Sub-agents: several at once, each with its own tools and model, and stored results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.coding.extension_host.stage import FakeUI, playing
 
 
 class Agents:
-    """``agent://number`` gives what one has answered."""
+    """``agent://number`` reads the answer of a sub-agent."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -40,7 +40,7 @@ def agents(pi: ExtensionAPI) -> None:
 
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
-        """Have several questions answered side by side."""
+        """Answer several questions concurrently."""
         limit = asyncio.Semaphore(2)
         done: list[str] = []
 
@@ -71,7 +71,7 @@ def agents(pi: ExtensionAPI) -> None:
 
 
 def answering(call: Call) -> Any:
-    """One script for the parent and those that work for it, whoever comes first."""
+    """One script for the parent and its sub-agents, in order of requests."""
     said = str(call.messages)
     if "Answer." not in said:
         if "agent://" not in said:
@@ -93,7 +93,7 @@ async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Pat
         artifacts = play.host.session.place.artifacts
         texts = sorted(artifacts.read(number) or "" for number in artifacts.numbers())
         assert texts == ["number one", "number two"]
-        assert [len(event.data) for event in play.told("ExtensionEvent")] == [2, 2]
+        assert [len(event.data) for event in play.emitted("ExtensionEvent")] == [2, 2]
         assert ui.widgets[-1] == 2
         refused = [
             request

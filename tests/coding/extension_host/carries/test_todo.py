@@ -1,4 +1,4 @@
-"""Todo: entries that follow the branch, a widget that follows them, and reminders nobody sees."""
+"""Todo: entries that follow the branch, a widget that follows them, and hidden reminders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.coding.extension_host.stage import FakeUI, playing
 
 
 class Lines(FakeUI):
-    """Sees widgets."""
+    """Records widgets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,5 +75,7 @@ async def test_the_list_follows_branch_and_resume_and_the_model_is_reminded(
 
     again = Lines()
     assert file is not None
-    async with playing(tmp_path, todo, ui=again, open_log=lambda shelf: open_session(file, shelf)):
+    async with playing(
+        tmp_path, todo, ui=again, open_log=lambda location: open_session(file, location)
+    ):
         assert again.widget == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Web search: a chain of services with keys from the store, and citations that are drawn."""
+"""Web search: a chain of services with keys from the store, and rendered citations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def search(url: str) -> Any:
                 if found := await asked(service, query):
                     text = "\n".join(page["title"] for page in found)
                     return ToolResult.of(text, details={"citations": found})
-            raise ToolFailed("Nobody could be asked.")
+            raise ToolFailed("No service is available.")
 
         def citations(call: ToolView, options: Any, theme: Any) -> list[str]:
             return [f"[{page['url']}]" for page in (call.details or {}).get("citations", ())]
@@ -50,8 +50,8 @@ def search(url: str) -> Any:
 @pytest.mark.parametrize(
     ("keys", "text", "asked"),
     [
-        ((), "Nobody could be asked.", []),
-        (("first",), "Nobody could be asked.", ["/first"]),
+        ((), "No service is available.", []),
+        (("first",), "No service is available.", ["/first"]),
         (("first", "second"), "A page", ["/first", "/second"]),
     ],
 )

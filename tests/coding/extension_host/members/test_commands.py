@@ -25,8 +25,8 @@ async def test_flags_shortcuts_and_input_modes_are_registered(tmp_path: Path) ->
 
         pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: ran.append(text)))
 
-    wanted = {"flags": {"fast": True}}
-    async with playing(tmp_path, extension, wanted=wanted) as play:
+    flags = {"flags": {"fast": True}}
+    async with playing(tmp_path, extension, extension_options=flags) as play:
         extensions = play.session.extensions
         assert extensions.shortcuts() == {"ctrl+x": "Do it"}
         assert await extensions.press("ctrl+x")

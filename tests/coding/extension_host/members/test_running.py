@@ -8,7 +8,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 
-async def test_extensions_offer_things_to_each_other(tmp_path: Path) -> None:
+async def test_extensions_provide_services_to_each_other(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     def offering(pi: ExtensionAPI) -> None:

@@ -27,7 +27,7 @@ async def test_names_and_labels_are_changed(tmp_path: Path) -> None:
     assert heard == ["My work"]
 
 
-async def test_what_is_published_is_told_to_everybody(tmp_path: Path) -> None:
+async def test_a_published_event_reaches_all_subscribers(tmp_path: Path) -> None:
     heard: list[Any] = []
     apis: list[ExtensionAPI] = []
 
@@ -44,7 +44,7 @@ async def test_what_is_published_is_told_to_everybody(tmp_path: Path) -> None:
         await pi.publish("ping", {"a": 1})
         await asyncio.sleep(0)
 
-        (told,) = play.told("ExtensionEvent")
-        assert (told.name, told.data) == ("ping", {"a": 1})
+        (reported,) = play.emitted("ExtensionEvent")
+        assert (reported.name, reported.data) == ("ping", {"a": 1})
         assert play.failures == ["ping: no"]
     assert heard == [{"a": 1}]

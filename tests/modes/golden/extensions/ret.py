@@ -1,4 +1,4 @@
-"""The extension whose answers one of the recordings shows, as far as the recording tells."""
+"""The extension whose answers one of the recordings shows, as far as the recording shows."""
 
 from __future__ import annotations
 

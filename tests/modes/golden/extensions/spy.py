@@ -1,4 +1,4 @@
-"""The extension that one of the recordings was made with, as far as the recording tells."""
+"""The extension that one of the recordings was made with, as far as the recording shows."""
 
 from __future__ import annotations
 

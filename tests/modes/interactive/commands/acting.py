@@ -41,8 +41,8 @@ class Acting:
             await task
 
     @property
-    def told(self) -> str:
-        """What was told last."""
+    def last_notice(self) -> str:
+        """What was reported last."""
         return self.screen.notices[-1][1]
 
 

@@ -13,7 +13,7 @@ from pi.modes.interactive.commands.table import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.ui import Commands
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Pair, Stage
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 from tests.modes.interactive.commands.acting import acting
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -40,7 +40,7 @@ async def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
         work.close()
 
 
-async def test_what_only_whoever_runs_the_session_can_do_is_not_offered_to_others(
+async def test_commands_of_a_local_run_are_not_offered_for_a_shown_session(
     tmp_path: Path,
 ) -> None:
     async with playing(tmp_path) as play:
@@ -52,12 +52,12 @@ async def test_what_only_whoever_runs_the_session_can_do_is_not_offered_to_other
         await control.open_replica({**header, "id": "other"}, FakeRemote("prompt"))
         of_others = {command.name for command in commands.listed()}
         await help(screen, "")
-        told = screen.told(100)
+        reported = screen.printed(100)
 
     hidden = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
     assert of_own - of_others == hidden
-    assert [name for name in hidden if f"/{name}" in told] == []
-    assert "/resume" in told
+    assert [name for name in hidden if f"/{name}" in reported] == []
+    assert "/resume" in reported
 
 
 def test_the_commands_of_the_original_always_win_and_all_others_yield() -> None:
@@ -73,11 +73,11 @@ async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: P
         commands = BuiltInCommands(screen)
         names = {command.name for command in commands.listed()}
         await help(screen, "")
-        told = screen.told(100)
+        reported = screen.printed(100)
 
         assert {"pi:help", "model"} <= names and not {"help", "pi:model"} & names
         assert commands.find("help", "") is None
-        assert "/pi:help" in told and "Help me with" in told
+        assert "/pi:help" in reported and "Help me with" in reported
         for name in ("pi:help", "model", "pi:model"):
             work = commands.find(name, "")
             assert work is not None
@@ -109,9 +109,9 @@ def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> N
 async def test_help_is_made_from_the_table(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/help")
-        told = on.screen.told(100)
-        assert [row.name for row in BUILT_IN if row.listed and f"/{row.name}" not in told] == []
-        assert "/debug" not in told
+        reported = on.screen.printed(100)
+        assert [row.name for row in BUILT_IN if row.listed and f"/{row.name}" not in reported] == []
+        assert "/debug" not in reported
 
 
 async def test_arguments_are_completed(tmp_path: Path) -> None:

@@ -22,17 +22,17 @@ async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id != before
-        assert on.told == "New session started"
+        assert on.last_notice == "New session started"
 
 
 async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
-        on.stage.bus.on(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+        on.stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id == before
-        assert on.screen.notices == [("warning", "An extension did not allow it.")]
+        assert on.screen.notices == [("warning", "Cancelled by an extension.")]
 
 
 async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
         await on.run("/fork", "enter")
         assert on.screen.editor_text == "second"
         assert kinds(on.session).count("user") == 1
-        assert on.told == "Forked to a new session"
+        assert on.last_notice == "Forked to a new session"
 
 
 async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> Non
         assert (on.screen.editor_text, kinds(on.session).count("user")) == ("first", 0)
 
 
-async def test_fork_with_an_id_that_no_message_has_says_so(tmp_path: Path) -> None:
+async def test_fork_with_an_id_that_no_message_has_reports_it(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         before = on.session.session_id
@@ -86,14 +86,14 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
 
 async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
-        with pytest.raises(PiError, match="nothing to fork from"):
+        with pytest.raises(PiError, match="no message to fork from"):
             await on.run("/fork")
 
 
 async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
         for command in ("/fork", "/clone"):
-            with pytest.raises(PiError, match="at work"):
+            with pytest.raises(PiError, match="agent is running"):
                 await on.run(command)
 
 
@@ -117,7 +117,7 @@ async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
         await on.screen.press("enter")
         await task
         assert on.session.session_id == first
-        assert on.told == "Resumed session"
+        assert on.last_notice == "Resumed session"
 
 
 async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> None:
@@ -137,12 +137,12 @@ async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> 
             await task
         assert on.session.session_id not in (mine, other.session_id)
         assert kinds(on.session) == kinds(other)
-        assert on.told == "Forked to a new session"
+        assert on.last_notice == "Forked to a new session"
         assert theirs.read_bytes() == before
         await other.close()
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a"), says("b")) as on:
         gone = on.stage.home / "gone"
@@ -159,7 +159,7 @@ async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None
             await on.screen.until(lambda text: "alpha" in text)
             await on.screen.type("alpha")
             await on.screen.press("enter")
-            await on.screen.until(lambda text: "gone does not exist any more" in text)
+            await on.screen.until(lambda text: "gone no longer exists" in text)
             await on.screen.press(*answer)
             await task
             assert on.session.session_id == expected
@@ -175,37 +175,37 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
         await on.run("/new")
         await on.run(f"/import '{path}'")
         assert "user" in kinds(on.session)
-        assert on.told == "Imported my session.jsonl"
+        assert on.last_notice == "Imported my session.jsonl"
         with pytest.raises(PiError):
             await on.run("/import nowhere.jsonl")
-        with pytest.raises(PiError, match="Say which file"):
+        with pytest.raises(PiError, match="No file given"):
             await on.run("/import")
 
 
 async def test_a_name_is_set_and_shown(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/name")
-        assert on.told == "The session has no name."
+        assert on.last_notice == "The session has no name."
         await on.run("/name My work")
         assert on.session.state.session_name == "My work"
-        assert on.told == "Session name: My work"
+        assert on.last_notice == "Session name: My work"
 
 
-async def test_session_tells_where_it_is_and_how_long(tmp_path: Path) -> None:
+async def test_session_shows_where_it_is_and_how_long(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/session")
-        told = on.screen.told(200)
-        assert on.session.session_id in told
-        assert "1 from you, 1 answer, 0 tool calls, 0 results" in told
-        assert "Cache warming  streaming" in told
+        reported = on.screen.printed(200)
+        assert on.session.session_id in reported
+        assert "1 from you, 1 answer, 0 tool calls, 0 results" in reported
+        assert "Cache warming  streaming" in reported
 
 
 async def test_usage_shows_charts(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/usage")
-        assert "faux/faux" in on.screen.told()
+        assert "faux/faux" in on.screen.printed()
 
 
 async def test_compact_shortens_the_conversation(tmp_path: Path) -> None:

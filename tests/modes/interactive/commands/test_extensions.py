@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.port.extensions import Clash, ExtensionInfo
+from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.modes.interactive.commands.application import NONE, extension_sections
 from pi.modes.interactive.dialogs.reports import Section
 from tests.modes.interactive.commands.acting import acting
@@ -25,23 +25,25 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
             name="bad", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
         ),
     ]
-    lost = Clash(kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py")
+    lost = NameConflict(
+        kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py"
+    )
 
     assert list(extension_sections(infos, [lost], ["/somewhere/old.ts"])) == [
         Section(
             title="Extensions",
             rows=(
-                ("timebox", "waits for its first use · bundled · pi.batteries.timebox:extension"),
+                ("timebox", "loaded on first use · bundled · pi.batteries.timebox:extension"),
                 ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
                 ("bad", "not loaded · user · /somewhere/bad.py · no"),
             ),
         ),
         Section(
-            title="Names that two extensions want",
-            rows=(("tool who", "/somewhere/b.py has it, not /somewhere/tips.py"),),
+            title="Name conflicts",
+            rows=(("tool who", "registered by /somewhere/b.py, not /somewhere/tips.py"),),
         ),
         Section(
-            title="Written for the original pi, which only that can run",
+            title="For the original pi, cannot run here",
             rows=(("/somewhere/old.ts", ""),),
         ),
     ]
@@ -51,7 +53,7 @@ def test_without_extensions_there_is_nothing_to_show() -> None:
     assert list(extension_sections([], [], [])) == []
 
 
-@pytest.mark.trap(277)
+@pytest.mark.behaviour("slow-extension-does-not-delay")
 async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
     folder.mkdir(parents=True)
@@ -59,10 +61,10 @@ async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
 
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert "hello  loaded in" in on.screen.told(500)
+        assert "hello  loaded in" in on.screen.printed(500)
 
 
 async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert NONE in on.screen.told(500)
+        assert NONE in on.screen.printed(500)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.commands.table import must_be_idle
+from pi.modes.interactive.commands.table import require_idle
 from tests.modes.interactive.commands.acting import acting, at_work
 
 
-async def test_whoever_asks_while_nothing_runs_may_go_on(tmp_path: Path) -> None:
+async def test_an_idle_agent_is_accepted(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
-        must_be_idle(on.screen)
+        require_idle(on.screen)
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ async def test_the_key_that_stops_the_agent_is_named(
     async with at_work(tmp_path) as on:
         on.screen.keymap.load({"app.interrupt": keys})
         with pytest.raises(PiError) as refused:
-            must_be_idle(on.screen)
-        assert refused.value.explain() == f"The agent is at work. {ways}"
+            require_idle(on.screen)
+        assert refused.value.explain() == f"Not available while the agent is running. {ways}"

@@ -16,15 +16,15 @@ async def test_a_model_is_chosen_by_pattern(tmp_path: Path) -> None:
         on.stage.registry.models.register(Pair())
         await on.run("/model plain")
         assert on.session.model is not None
-        assert (on.session.model.id, on.told) == ("plain", "Model: faux/plain")
+        assert (on.session.model.id, on.last_notice) == ("plain", "Model: faux/plain")
         with pytest.raises(PiError, match="Model not found"):
             await on.run("/model nowhere-at-all")
 
 
-async def test_who_names_a_model_without_a_key_is_told_how_to_store_one(tmp_path: Path) -> None:
+async def test_a_model_without_a_key_shows_how_to_store_one(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/model anthropic/claude-opus-4-5")
-        assert on.told == "anthropic has no credentials yet; /login anthropic stores some."
+        assert on.last_notice == "anthropic has no credentials yet; /login anthropic stores some."
 
 
 async def test_a_model_is_chosen_from_the_list_and_made_the_default(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ async def test_a_model_is_chosen_from_the_list_and_made_the_default(tmp_path: Pa
 async def test_a_level_is_set_by_name_or_chosen(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/thinking high")
-        assert on.told == "Thinking: high"
-        with pytest.raises(PiError, match='"deep" is no level'):
+        assert on.last_notice == "Thinking: high"
+        with pytest.raises(PiError, match='"deep" is not a thinking level'):
             await on.run("/thinking deep")
         await on.run("/thinking", "up", "ctrl+s")
         assert on.session.state.thinking_level == "medium"
@@ -54,7 +54,7 @@ async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
         await on.run("/scoped-models", *"faux/plain", "enter", "ctrl+s")
         assert [choice.model.id for choice in on.session.models.scope] == ["plain"]
         assert on.session.settings.values.enabled_models == ("faux/plain",)
-        assert on.told == "Cycling through 1 model, also in new sessions"
+        assert on.last_notice == "Cycling through 1 model, also in new sessions"
         await on.run("/scoped-models", "ctrl+a", "ctrl+s")
         assert on.session.models.scope == ()
         assert on.session.settings.values.enabled_models is None
@@ -67,8 +67,8 @@ async def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
         assert accounts["deepseek"].has_key
         assert accounts["deepseek"].usable
         await on.run("/logout", "enter")
-        assert on.told == "Logged out of DeepSeek."
-        with pytest.raises(PiError, match="Nothing is stored"):
+        assert on.last_notice == "Logged out of DeepSeek."
+        with pytest.raises(PiError, match="No stored credentials"):
             await on.run("/logout")
 
 

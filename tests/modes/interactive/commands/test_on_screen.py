@@ -11,7 +11,7 @@ from pi.ai.providers.faux import Reply, call
 from pi.coding.session.entries import ContextEdit, MessageEntry
 from pi.coding.session.opening import open_session
 from pi.testing import says
-from tests.coding.session.sessions import make_shelf
+from tests.coding.session.sessions import make_location
 from tests.modes.interactive.commands.playhouse import Playhouse, asked
 
 DIALOGS = {
@@ -58,7 +58,7 @@ async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path
         assert [row.strip() for row in play.terminal.tape if "line " in row] == answer.split("\n\n")
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
     tmp_path: Path,
 ) -> None:
@@ -98,7 +98,7 @@ async def test_help_lists_commands_of_others_too(tmp_path: Path) -> None:
         await play.until(lambda: "/greet" in play.tape and "say hello" in play.tape)
 
 
-async def test_the_session_is_told_with_charts(tmp_path: Path) -> None:
+async def test_the_session_is_reported_with_charts(tmp_path: Path) -> None:
     play = Playhouse(tmp_path, says("one"), says("two"), rows=40)
     async with play.playing():
         for words in ("first", "second"):
@@ -109,7 +109,7 @@ async def test_the_session_is_told_with_charts(tmp_path: Path) -> None:
         await play.sees(" written ")
 
 
-async def test_a_compaction_that_fails_is_told_once(tmp_path: Path) -> None:
+async def test_a_compaction_that_fails_is_reported_once(tmp_path: Path) -> None:
     async with asked(tmp_path) as play:
         play.send("/compact")
         await play.sees("Nothing to compact")
@@ -177,7 +177,7 @@ async def compacted(tmp_path: Path) -> Path:
         assert spoken(play) == SPOKEN
         file = play.session.facts.file
     assert file is not None
-    log = open_session(file, make_shelf(file.parent))
+    log = open_session(file, make_location(file.parent))
     entries = [each for each in log.branch() if isinstance(each, MessageEntry)]
     results = [each.id for each in entries if isinstance(each.message, ToolResultMessage)]
     log.append(ContextEdit(target_id=results[0], replacement={"content": "[Output truncated]"}))
@@ -190,7 +190,7 @@ async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_i
 ) -> None:
     file = await compacted(tmp_path)
     resumed = Playhouse(
-        tmp_path, rows=100, open_log=lambda shelf: open_session(file, shelf), model=None
+        tmp_path, rows=100, open_log=lambda location: open_session(file, location), model=None
     )
     async with resumed.playing():
         await resumed.sees("fourth answer")
@@ -214,7 +214,7 @@ async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
 ) -> None:
     file = await compacted(tmp_path)
     resumed = Playhouse(
-        tmp_path, rows=100, open_log=lambda shelf: open_session(file, shelf), model=None
+        tmp_path, rows=100, open_log=lambda location: open_session(file, location), model=None
     )
     async with resumed.playing():
         await resumed.sees("fourth answer")

@@ -23,8 +23,8 @@ async def test_the_last_answer_is_copied(tmp_path: Path) -> None:
         assert on.screen.notices[-1] == ("success", "Copied the last answer.")
 
 
-@pytest.mark.trap(204)
-async def test_copying_tells_the_truth_about_what_took_it(tmp_path: Path) -> None:
+@pytest.mark.behaviour("copy-reports-truth")
+async def test_copying_reports_whether_it_was_confirmed(tmp_path: Path) -> None:
     async with acting(tmp_path, says("the answer")) as on:
         await on.session.prompts.prompt("hi")
         written: list[str] = []
@@ -38,7 +38,7 @@ async def test_copying_tells_the_truth_about_what_took_it(tmp_path: Path) -> Non
         await on.run("/copy")
         assert written
         assert on.screen.notices[-1][0] == "info"
-        assert "does not say whether it took it" in on.told
+        assert "terminals do not confirm it" in on.last_notice
 
 
 async def test_the_whole_session_is_copied_as_text(tmp_path: Path) -> None:
@@ -58,13 +58,13 @@ async def test_an_export_names_its_file(tmp_path: Path) -> None:
         await on.run("/export out.jsonl")
         path = on.stage.cwd / "out.jsonl"
         assert path.exists()
-        assert on.screen.told(500).strip() == f"Session exported to {path}"
+        assert on.screen.printed(500).strip() == f"Session exported to {path}"
         with pytest.raises(PiError, match="Export writes a file"):
             await on.run("/export copy")
 
 
 def _share_with(on: Acting, script: str) -> None:
-    """A program of the person's own shares."""
+    """A program of the user's own shares."""
     folder = on.stage.home / "bin"
     folder.mkdir(exist_ok=True)
     program = folder / "share-it"
@@ -73,8 +73,8 @@ def _share_with(on: Acting, script: str) -> None:
     on.session.settings.override({"share.command": [str(program)]})
 
 
-@pytest.mark.trap(295)
-async def test_the_shared_address_is_told_in_full(tmp_path: Path) -> None:
+@pytest.mark.behaviour("shares-do-not-collide")
+async def test_the_shared_address_is_reported_in_full(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         address = "https://share.example.com/" + "a" * 90
@@ -82,7 +82,7 @@ async def test_the_shared_address_is_told_in_full(tmp_path: Path) -> None:
         task = on.start("/share")
         async with asyncio.timeout(30):
             await task
-        assert address in on.screen.told(40).replace("\n", "").replace(" ", "")
+        assert address in on.screen.printed(40).replace("\n", "").replace(" ", "")
 
 
 async def test_sharing_can_be_given_up(tmp_path: Path) -> None:
@@ -94,4 +94,4 @@ async def test_sharing_can_be_given_up(tmp_path: Path) -> None:
         await on.screen.press("escape")
         async with asyncio.timeout(30):
             await task
-        assert on.told == "Share cancelled"
+        assert on.last_notice == "Share cancelled"

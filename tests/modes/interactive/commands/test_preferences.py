@@ -19,7 +19,7 @@ async def test_a_theme_is_used_and_remembered(tmp_path: Path) -> None:
         assert on.screen.themes.current == "light"
         await on.run("/theme", *"terminal", "enter")
         assert "theme" not in on.session.settings.raw
-        with pytest.raises(PiError, match="no theme"):
+        with pytest.raises(PiError, match="Unknown theme"):
             await on.run("/theme nowhere")
 
 
@@ -39,27 +39,27 @@ async def test_trust_is_decided_for_the_next_time(tmp_path: Path) -> None:
         await on.run("/trust", "down", "enter")
         stored = json.loads((on.stage.agent_dir / "trust.json").read_text())
         assert stored == {str(on.stage.home): True}
-        assert on.told.endswith("is trusted from the next session or /reload on.")
+        assert on.last_notice.endswith("is trusted from the next session or /reload on.")
 
 
 async def test_keys_are_shown(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/hotkeys")
-        assert "Ctrl+O" in on.screen.told()
+        assert "Ctrl+O" in on.screen.printed()
 
 
-async def test_the_changelog_tells_of_what_was_released_and_of_nothing_else(
+async def test_the_changelog_shows_only_released_versions(
     tmp_path: Path,
 ) -> None:
     async with acting(tmp_path) as on:
         on.screen.host = replace(on.screen.host, docs=tmp_path)
         (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\nHow it is made.\n")
         await on.run("/changelog")
-        assert (on.told, on.screen.told()) == ("No version has been released yet.", "")
+        assert (on.last_notice, on.screen.printed()) == ("No version has been released yet.", "")
         (tmp_path / "CHANGELOG.md").write_text("How it is made.\n\n## 0.2\n\n- Tabs.\n")
         await on.run("/changelog")
-        assert "Tabs." in on.screen.told()
-        assert "made" not in on.screen.told()
+        assert "Tabs." in on.screen.printed()
+        assert "made" not in on.screen.printed()
 
 
 async def test_reload_reads_settings_templates_and_keys_again(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
 
 async def test_nothing_is_reloaded_below_an_agent_at_work(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
-        with pytest.raises(PiError, match="The agent is at work"):
+        with pytest.raises(PiError, match="Not available while the agent is running"):
             await on.run("/reload")
 
 

@@ -1,4 +1,4 @@
-"""Bug reports and what is written for whoever looks for a bug."""
+"""Bug reports and what is written for who looks for a bug."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.modes.interactive.commands.acting import acting
 SECRET = "sk-" + "a1" * 20
 
 
-@pytest.mark.trap(145)
+@pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt(f"my key is {SECRET}")
@@ -29,7 +29,7 @@ async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path
         assert "faux/faux" in content["report.md"]
         assert "my key is" in content["session.jsonl"]
         assert SECRET not in str(content)
-        assert str(path) in on.screen.told(500)
+        assert str(path) in on.screen.printed(500)
 
 
 async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: Path) -> None:
@@ -51,12 +51,12 @@ async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -
     async with acting(tmp_path) as on:
         on.stage.write("work/pi.py", "raise SystemExit('not this one')")
         await on.run("/doctor")
-        told = on.screen.told(200)
-        assert f"pi            {__version__}" in told.replace("✓ ", "")
-        assert str(on.stage.agent_dir) in told
+        reported = on.screen.printed(200)
+        assert f"pi            {__version__}" in reported.replace("✓ ", "")
+        assert str(on.stage.agent_dir) in reported
 
 
-@pytest.mark.trap(145)
+@pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         credentials = json.dumps({"groq": {"type": "api_key", "key": 'a "plain" key'}})

@@ -15,7 +15,7 @@ def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
     assert attachments.taken_from("nothing, or [image #9]") == ()
 
 
-def test_a_text_that_is_kept_without_its_pictures_says_so() -> None:
+def test_a_text_that_is_kept_without_its_pictures_reports_it() -> None:
     attachments = Attachments()
     marker = attachments.add(ONE)
 

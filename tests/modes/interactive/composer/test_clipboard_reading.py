@@ -38,7 +38,7 @@ async def test_a_picture_is_read_on_wayland_and_x11() -> None:
         assert found == expected
 
 
-@pytest.mark.trap(205)
+@pytest.mark.behaviour("image-paste-never-hangs")
 async def test_a_bitmap_of_wsl_is_converted() -> None:
     ask = answering({"image/bmp": picture("BMP")})
 
@@ -63,7 +63,7 @@ async def test_macs_and_windows_write_pictures_as_text() -> None:
     assert (on_mac, on_windows) == (expected, expected)
 
 
-@pytest.mark.trap(205)
+@pytest.mark.behaviour("image-paste-never-hangs")
 async def test_without_a_picture_there_is_text() -> None:
     ask = answering({"-out": b"", "--no-newline": "häh".encode()})
 
@@ -72,7 +72,7 @@ async def test_without_a_picture_there_is_text() -> None:
     assert found == "häh"
 
 
-async def test_a_broken_picture_is_told_unless_there_is_text() -> None:
+async def test_a_broken_picture_is_reported_unless_there_is_text() -> None:
     broken = {"image/png": b"\x89PNG\r\n\x1a\nbroken"}
 
     with pytest.raises(PiError, match="is damaged"):
@@ -83,7 +83,7 @@ async def test_a_broken_picture_is_told_unless_there_is_text() -> None:
     assert found == "words"
 
 
-@pytest.mark.trap(205)
+@pytest.mark.behaviour("image-paste-never-hangs")
 async def test_a_program_that_hangs_or_is_missing_says_nothing(tmp_path: Path) -> None:
     ask = asker({"PATH": "/usr/bin:/bin"}, tmp_path, seconds=0.1)
 

@@ -4,8 +4,8 @@ from pi.ai.messages import Image
 from pi.base.tasks import TaskScope
 from pi.coding.port.extensions import InputMode
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.extensions.editor import ForeignEditor
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.extensions.editor import ExtensionEditor
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
@@ -22,7 +22,7 @@ def composer() -> Composer:
         Theme(built_in("dark")),
         Keymap(),
         tasks=TaskScope(),
-        typing=TypingPause(FakeClock()),
+        typing=TypingDetector(FakeClock()),
         screen_rows=lambda: 24,
         request_render=lambda: None,
     )
@@ -63,14 +63,14 @@ def test_what_is_taken_back_stands_before_what_is_written() -> None:
 
 def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
     made = composer()
-    told: list[str] = []
-    made.on_change = told.append
+    reported: list[str] = []
+    made.on_change = reported.append
 
     made.set_text("draft")
     made.show_queued(("Steering", ("one\nmore",)), ("Follow-up", ("two",)))
     made.show_queued()
 
-    assert told == ["draft", "one\nmore\n\ntwo\n\ndraft", "draft"]
+    assert reported == ["draft", "one\nmore\n\ntwo\n\ndraft", "draft"]
 
 
 def test_a_picture_that_is_not_sent_is_no_picture_for_the_next_program() -> None:
@@ -90,20 +90,20 @@ def test_what_is_taken_is_found_with_up() -> None:
     assert (taken, made.text) == (("!make", ()), "!make")
 
 
-def test_the_text_is_told_with_long_pastes_in_full() -> None:
+def test_the_text_is_reported_with_long_pastes_in_full() -> None:
     made = composer()
-    told: list[str] = []
-    made.on_change = told.append
+    reported: list[str] = []
+    made.on_change = reported.append
     pasted = "\n".join(str(number) for number in range(20))
 
     made.prompt.handle_input(f"\x1b[200~{pasted}\x1b[201~")
 
-    assert told == [pasted]
+    assert reported == [pasted]
     assert made.take() == (pasted, ())
     assert made.text == ""
 
 
-def test_the_border_tells_the_level_and_the_mode() -> None:
+def test_the_border_shows_the_level_and_the_mode() -> None:
     made = composer()
     borders = []
     for level in ("off", "high"):
@@ -123,7 +123,7 @@ def test_a_label_stands_in_the_border() -> None:
     assert plain(made.component, 20)[0] == "── ⠙ Working ───────"
 
 
-def test_another_editor_is_told_everything_and_keeps_what_is_written() -> None:
+def test_another_editor_gets_all_settings_and_keeps_the_text() -> None:
     made = composer()
     sent: list[str] = []
     made.on_submit = lambda text, images: sent.append(text)
@@ -132,8 +132,8 @@ def test_another_editor_is_told_everything_and_keeps_what_is_written() -> None:
     made.set_text("half")
 
     other = FullEditor()
-    made.use(ForeignEditor(other, lambda problem: None))
-    assert (other.text, other.told) == ("half", [2])
+    made.use(ExtensionEditor(other, lambda problem: None))
+    assert (other.text, other.reported) == ("half", [2])
     assert plain(made.component) == ["Working", "half"]
 
     other.on_submit("half a sentence")

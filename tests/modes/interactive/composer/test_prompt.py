@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, Prompt, TypingPause
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, PromptEditor, TypingDetector
 from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.editor import Editor
 
 
-def prompt(keymap: Keymap | None = None) -> Prompt:
+def prompt(keymap: Keymap | None = None) -> PromptEditor:
     keymap = keymap or Keymap()
-    return Prompt(Editor(keymap=keymap), keymap, TypingPause(FakeClock()))
+    return PromptEditor(Editor(keymap=keymap), keymap, TypingDetector(FakeClock()))
 
 
 def test_keys_of_the_application_do_not_reach_the_editor() -> None:
@@ -55,7 +55,7 @@ def test_the_focus_is_the_editors() -> None:
     assert made.render(20) == made.editor.render(20)
 
 
-def test_a_key_that_somebody_else_takes_never_reaches_the_editor() -> None:
+def test_a_key_that_another_user_takes_never_reaches_the_editor() -> None:
     made = prompt()
     made.on_key = lambda data: data == "x"
 
@@ -80,8 +80,8 @@ def test_keys_wait_behind_what_is_still_being_read() -> None:
 
 
 def test_only_keys_of_the_editor_count_as_writing() -> None:
-    typing = TypingPause(FakeClock())
-    made = Prompt(Editor(), Keymap(), typing)
+    typing = TypingDetector(FakeClock())
+    made = PromptEditor(Editor(), Keymap(), typing)
     made.on_action = lambda action: True
     made.on_key = lambda data: data == "x"
     left = []

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.composer.composer import MOST_ROWS, QueuedRows
+from pi.modes.interactive.composer.composer import MAX_ROWS, QueuedRows
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
@@ -29,6 +29,6 @@ def test_every_message_has_a_row_behind_the_name_of_its_queue() -> None:
 def test_many_messages_are_counted() -> None:
     queued = rows()
 
-    queued.set(("Steering", tuple(str(number) for number in range(MOST_ROWS + 3))))
+    queued.set(("Steering", tuple(str(number) for number in range(MAX_ROWS + 3))))
 
     assert plain(queued, 40)[-2:] == [" … 3 more", " ↳ alt+up to edit them"]

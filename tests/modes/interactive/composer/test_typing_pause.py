@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import asyncio
 
-from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, TypingPause
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, TypingDetector
 from pi.testing import FakeClock
 
 
-async def test_nobody_waits_where_nobody_writes() -> None:
+async def test_there_is_no_wait_without_typing() -> None:
     clock = FakeClock()
-    typing = TypingPause(clock)
+    typing = TypingDetector(clock)
 
     await typing.wait()
     typing.typed()
@@ -20,7 +20,7 @@ async def test_nobody_waits_where_nobody_writes() -> None:
 
 async def test_every_key_makes_the_wait_begin_anew() -> None:
     clock = FakeClock()
-    typing = TypingPause(clock)
+    typing = TypingDetector(clock)
     typing.typed()
     waiting = asyncio.create_task(typing.wait())
     states = []
@@ -34,8 +34,8 @@ async def test_every_key_makes_the_wait_begin_anew() -> None:
     assert (states, waiting.done()) == ([False, False, False], True)
 
 
-async def test_whoever_turns_to_something_else_is_not_waited_for() -> None:
-    typing = TypingPause(FakeClock())
+async def test_a_command_ends_the_wait_for_a_pause() -> None:
+    typing = TypingDetector(FakeClock())
     typing.typed()
 
     typing.turned()

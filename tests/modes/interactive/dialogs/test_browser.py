@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.runtime.machine import Host
-from pi.modes.interactive.dialogs.waiting import open_outside
+from pi.coding.runtime.machine import Machine
+from pi.modes.interactive.dialogs.waiting import open_in_browser
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
-def host(tmp_path: Path, **environ: str) -> Host:
+def host(tmp_path: Path, **environ: str) -> Machine:
     """A machine whose ``xdg-open`` writes down what it was to open."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -29,16 +29,16 @@ def host(tmp_path: Path, **environ: str) -> Host:
 async def test_an_address_is_opened_by_the_program_of_the_desktop(tmp_path: Path) -> None:
     machine, opened = host(tmp_path, DISPLAY=":0"), tmp_path / "opened"
     os.mkfifo(opened)
-    assert await open_outside("https://x/?a=1&b='2'", machine, system="linux")
+    assert await open_in_browser("https://x/?a=1&b='2'", machine, system="linux")
     async with asyncio.timeout(30):
         assert await asyncio.to_thread(opened.read_text) == "https://x/?a=1&b='2'\n"
 
 
-async def test_nothing_is_opened_where_nobody_would_see_it(tmp_path: Path) -> None:
+async def test_nothing_is_opened_without_a_display(tmp_path: Path) -> None:
     machine = host(tmp_path)
-    assert not await open_outside("x", machine, system="linux")
+    assert not await open_in_browser("x", machine, system="linux")
     over_ssh = replace(machine, environ={**machine.environ, "DISPLAY": ":0", "SSH_TTY": "/x"})
-    assert not await open_outside("x", over_ssh, system="linux")
+    assert not await open_in_browser("x", over_ssh, system="linux")
 
 
 @pytest.mark.skipif("sys.platform == 'win32'")
@@ -51,7 +51,7 @@ async def test_what_is_opened_gets_no_keys(tmp_path: Path) -> None:
     machine.agent_dir.mkdir(parents=True, exist_ok=True)
     (machine.agent_dir / "models.json").write_text('{"providers": {"mine": {"apiKey": "$MINE"}}}')
     os.mkfifo(opened)
-    assert await open_outside("https://x/", machine, system="linux")
+    assert await open_in_browser("https://x/", machine, system="linux")
     async with asyncio.timeout(30):
         seen = await asyncio.to_thread(opened.read_text)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
-from pi.modes.interactive.dialogs.waiting import Tell
+from pi.modes.interactive.dialogs.waiting import ShowMessage
 from pi.modes.interactive.ui import Ui
 from tests.ai.loopback import NOWHERE, site
 from tests.coding.runtime.stage import Stage
@@ -20,7 +20,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
-    """A session that has nobody to ask."""
+    """A session that has no one to ask."""
     stage = Stage(tmp_path, environ={**NOWHERE, **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
@@ -34,7 +34,7 @@ async def newcomer(
 async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:
     """Answer the question about the theme, and wait for the next one."""
     await screen.press(*theme)
-    await screen.until(lambda text: "How do you want to begin?" in text)
+    await screen.until(lambda text: "How do you want to start?" in text)
 
 
 async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: P
 async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> None:
     ready = asyncio.Event()
 
-    async def fetch(ui: Ui, tell: Tell) -> Path:
-        tell("Fetching the weights: 10 of 93 MB")
+    async def fetch(ui: Ui, show: ShowMessage) -> Path:
+        show("Fetching the weights: 10 of 93 MB")
         await ready.wait()
         return tmp_path
 
@@ -84,7 +84,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
 async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
     tmp_path: Path,
 ) -> None:
-    async def fetch(ui: Ui, tell: Tell) -> Path:
+    async def fetch(ui: Ui, show: ShowMessage) -> Path:
         await asyncio.Event().wait()
         return tmp_path
 
@@ -92,13 +92,13 @@ async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later
         task = asyncio.create_task(set_up(screen, fetch=fetch))
         await asked_for_a_way(screen, "escape")
         await screen.press("down", "down", "enter")
-        await screen.until(lambda text: "Fetching" in text)
+        await screen.until(lambda text: "Downloading" in text)
         await screen.press("escape")
-        await screen.until(lambda text: "How do you want to begin?" in text)
+        await screen.until(lambda text: "How do you want to start?" in text)
         await screen.press("enter")
         await screen.until(lambda text: "Log in to" in text)
         await screen.press("escape")
-        await screen.until(lambda text: "How do you want to begin?" in text)
+        await screen.until(lambda text: "How do you want to start?" in text)
         await screen.press("escape")
         await task
         assert session.model is None

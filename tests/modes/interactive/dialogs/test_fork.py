@@ -31,6 +31,6 @@ async def test_nothing_said_is_nothing_to_choose(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(pick_fork_point(screen, []))
     await screen.press("enter")
-    assert "Nothing was said yet" in screen.text()
+    assert "No messages yet" in screen.text()
     await screen.press("escape")
     assert await asked is None

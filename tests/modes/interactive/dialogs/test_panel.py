@@ -78,8 +78,8 @@ def test_keys_are_called_as_people_call_them() -> None:
 
 
 def test_hints_are_never_broken_between_a_key_and_what_it_does() -> None:
-    told = "Enter go there · Ctrl+O filter · Escape close"
-    panel = Panel(plain_theme(), "", Input(), hints=lambda: told)
+    reported = "Enter go there · Ctrl+O filter · Escape close"
+    panel = Panel(plain_theme(), "", Input(), hints=lambda: reported)
 
     narrow, wide = (
         [strip_sequences(row) for row in panel.render(width)[4:-1]] for width in (24, 34)
@@ -95,8 +95,8 @@ def test_a_title_is_seen_on_a_low_screen_whatever_the_message(tmp_path: Path) ->
     panel = framed(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
     rows = [strip_sequences(row).rstrip() for row in panel.render(20)]
     line = "─" * 20
-    told = [" The folder", "", " One word after the", " other about it,…"]
-    assert rows == [line, " A title", *told, " >", line]
+    reported = [" The folder", "", " One word after the", " other about it,…"]
+    assert rows == [line, " A title", *reported, " >", line]
 
 
 @pytest.mark.parametrize(("height", "hinted"), [(16, False), (17, True)])

@@ -40,7 +40,7 @@ class Watched:
         return [strip_sequences(row).rstrip() for row in self.picker.render(width)]
 
 
-def test_the_selected_word_has_an_arrow_and_the_place_is_told() -> None:
+def test_the_selected_word_has_an_arrow_and_the_place_is_reported() -> None:
     watched = Watched("one", "two", "three", "four", head=lambda width: ["head"])
     watched.press("down", "down")
     assert watched.rows() == [
@@ -54,13 +54,13 @@ def test_the_selected_word_has_an_arrow_and_the_place_is_told() -> None:
     ]
 
 
-def test_moving_choosing_and_own_keys_are_told() -> None:
+def test_moving_choosing_and_own_keys_are_reported() -> None:
     watched = Watched("one", "two")
     watched.press("down", "ctrl+s", "enter", "escape")
     assert watched.heard == [("move", "two"), ("save", "two"), ("pick", "two"), ("cancel", None)]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
     watched = Watched("alpha", "beta", "gamma")
     watched.press("down", "down", *"be")
@@ -71,13 +71,13 @@ def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
     assert watched.picker.selected is None
 
 
-def test_nothing_to_list_is_told_otherwise_than_nothing_that_fits() -> None:
-    watched = Watched("alpha", empty="Nothing was said yet")
+def test_nothing_to_list_is_reported_otherwise_than_nothing_that_fits() -> None:
+    watched = Watched("alpha", empty="No messages yet")
     watched.press("z")
     assert watched.rows()[-1] == "   No matching items"
     watched.words.clear()
     watched.picker.refresh()
-    assert watched.rows()[-1] == "   Nothing was said yet"
+    assert watched.rows()[-1] == "   No messages yet"
 
 
 def test_what_is_listed_may_change_while_the_selection_stays() -> None:
@@ -98,7 +98,7 @@ def test_rows_fit_any_width() -> None:
     assert all(len(row) <= 5 for row in watched.rows(5))
 
 
-def test_whoever_has_moved_to_an_item_stays_on_it_when_the_list_changes() -> None:
+def test_a_moved_selection_is_kept_when_the_list_changes() -> None:
     watched = Watched("one", "two", "three")
     watched.press("down")
     watched.words[:0] = ["new", "newer"]
@@ -109,7 +109,7 @@ def test_whoever_has_moved_to_an_item_stays_on_it_when_the_list_changes() -> Non
     assert watched.picker.selected == "three"
 
 
-def test_whoever_has_not_moved_has_the_best_item_of_the_list_as_it_is_now() -> None:
+def test_without_a_move_the_best_item_is_selected() -> None:
     watched = Watched("one", "two")
     watched.words.insert(0, "new")
     watched.picker.refresh()

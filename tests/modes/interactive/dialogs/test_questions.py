@@ -27,7 +27,7 @@ async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
     assert await asked == 2
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 async def test_ctrl_c_and_escape_close_a_question(tmp_path: Path) -> None:
     for key in ("ctrl+c", "escape"):
         screen = FakeScreen(tmp_path)
@@ -37,7 +37,7 @@ async def test_ctrl_c_and_escape_close_a_question(tmp_path: Path) -> None:
         assert not screen.is_open
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 async def test_an_empty_list_can_be_moved_in_and_closed(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(choose(screen, "Which?", NONE))
@@ -63,8 +63,8 @@ async def test_a_line_is_asked_for_with_a_value_to_begin_with(tmp_path: Path) ->
     assert await asked == "abc"
 
 
-@pytest.mark.trap(207)
-async def test_a_masked_line_shows_dots_and_cannot_be_brought_back(tmp_path: Path) -> None:
+@pytest.mark.behaviour("masked-input-leaves-nothing")
+async def test_a_masked_line_shows_dots_and_cannot_be_restored(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(ask_text(screen, "Key?", masked=True))
     await screen.type("secret")
@@ -76,7 +76,7 @@ async def test_a_masked_line_shows_dots_and_cannot_be_brought_back(tmp_path: Pat
     assert await asked == ""
 
 
-async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path) -> None:
+async def test_a_text_is_edited_over_several_lines_and_in_another_place(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     screen.edited = "from elsewhere"
     asked = asyncio.create_task(edit_text(screen, "Text?", "here"))
@@ -88,8 +88,8 @@ async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path)
     assert await asked == "from elsewhere"
 
 
-@pytest.mark.trap(270)
-async def test_a_question_goes_with_whoever_asked_it(tmp_path: Path) -> None:
+@pytest.mark.behaviour("timed-out-dialogs-close")
+async def test_a_dialog_closes_when_its_caller_is_cancelled(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(choose(screen, "Which?", [ONE]))
     await screen.shown()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reports import Named, Section, command_section, key_sections
+from pi.modes.interactive.dialogs.reports import CommandHelp, Section, command_section, key_sections
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
 
@@ -14,7 +14,7 @@ def test_every_action_that_has_a_key_is_listed_once() -> None:
     assert sorted(listed) == sorted(expected)
 
 
-def test_a_key_that_the_person_chose_is_the_one_that_is_shown() -> None:
+def test_a_key_that_the_user_chose_is_the_one_that_is_shown() -> None:
     writing, *_ = key_sections(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
     assert ("F5", "show more or less of tools") in writing.rows
     assert "copy the last answer" not in [what for _, what in writing.rows]
@@ -32,7 +32,10 @@ def test_keys_of_extensions_have_a_section_of_their_own() -> None:
 
 
 def test_commands_are_listed_with_their_hints() -> None:
-    rows = [Named(name="name", hint="[name]", description="set or show"), Named(name="quit")]
+    rows = [
+        CommandHelp(name="name", hint="[name]", description="set or show"),
+        CommandHelp(name="quit"),
+    ]
     assert command_section(rows) == Section(
         title="Commands", rows=(("/name [name]", "set or show"), ("/quit", ""))
     )

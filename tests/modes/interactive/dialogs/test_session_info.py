@@ -45,6 +45,6 @@ def test_every_fact_has_its_row() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_among_the_facts() -> None:
-    told = session_info(STATE, STATS, cache_warming="idle", problem="The disk is full.")
+    reported = session_info(STATE, STATS, cache_warming="idle", problem="The disk is full.")
 
-    assert told.rows[-1] == ("Problem", "The disk is full.")
+    assert reported.rows[-1] == ("Problem", "The disk is full.")

@@ -37,7 +37,7 @@ async def test_following_the_terminal_is_a_choice(tmp_path: Path) -> None:
     assert await asked == FOLLOW
 
 
-async def test_a_broken_theme_is_told_and_changes_nothing(tmp_path: Path) -> None:
+async def test_a_broken_theme_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(pick_theme(screen))

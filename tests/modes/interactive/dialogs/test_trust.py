@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust, ask_trust
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -27,7 +27,7 @@ async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
         "  Do not trust (this session only)",
     ]
     await screen.press("down", "enter")
-    assert await asked == Choice(trusted=True, directory=Path("/srv"), remember=True)
+    assert await asked == TrustChoice(trusted=True, directory=Path("/srv"), remember=True)
 
 
 async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
@@ -43,4 +43,4 @@ async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
     await screen.shown()
     assert "this session only" not in screen.text()
     await screen.press("up", "enter")
-    assert await asked == Choice(trusted=False, directory=FOLDER, remember=True)
+    assert await asked == TrustChoice(trusted=False, directory=FOLDER, remember=True)

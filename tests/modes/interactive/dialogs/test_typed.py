@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.dialogs.panel import typed_in_short
+from pi.modes.interactive.dialogs.panel import summarise_message
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from pi.modes.interactive.dialogs.panel import typed_in_short
     ],
 )
 def test_what_was_put_in_is_named_only(message: str, typed: str) -> None:
-    assert typed_in_short(message) == typed
+    assert summarise_message(message) == typed

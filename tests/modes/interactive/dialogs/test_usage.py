@@ -20,7 +20,7 @@ def drawn(entries: list[Entry], context: ContextUsage | None = None, width: int 
     return [strip_sequences(row).rstrip() for row in view.render(width)]
 
 
-def test_tokens_are_told_in_short() -> None:
+def test_tokens_are_reported_in_short() -> None:
     assert [tokens(n) for n in (7, 1000, 12_345, 4_100_000)] == ["7", "1k", "12.3k", "4.1M"]
 
 
@@ -45,8 +45,8 @@ def test_one_request_is_one() -> None:
     assert drawn([answer(10)])[2].startswith(" 1 request ·")
 
 
-def test_nothing_used_is_told_as_such() -> None:
-    assert drawn([])[3:] == [" Nothing was asked yet.", ""]
+def test_nothing_used_is_reported_as_such() -> None:
+    assert drawn([])[3:] == [" No requests yet.", ""]
 
 
 def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:

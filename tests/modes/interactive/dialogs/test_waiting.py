@@ -63,7 +63,7 @@ async def test_work_that_ends_by_itself_is_only_asked_to(tmp_path: Path) -> None
     assert await task == "stopped in order"
 
 
-async def test_a_failure_reaches_whoever_waits(tmp_path: Path) -> None:
+async def test_a_failure_reaches_the_caller(tmp_path: Path) -> None:
     async def work() -> str:
         raise PiError("no")
 

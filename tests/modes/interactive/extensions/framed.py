@@ -1,4 +1,4 @@
-"""A first frame that nobody has painted yet, for what extensions put into it."""
+"""A first frame that no one has painted yet, for what extensions put into it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.theatre import Theatre
 
 
-def new_frame(tmp_path: Path, rows: int = 24) -> Frame:
+def new_frame(tmp_path: Path, rows: int = 24) -> AppLayout:
     """A frame on a terminal of that height."""
     start = Theatre(tmp_path).start
     terminal = VirtualTerminal(80, rows)
-    return Frame(start, terminal, tasks=TaskScope(), on_gone=lambda: None, strict=True)
+    return AppLayout(start, terminal, tasks=TaskScope(), on_disconnect=lambda: None, strict=True)
 
 
 def plain(component: Component, width: int = 20) -> list[str]:
@@ -73,7 +73,7 @@ class FullEditor(Editor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
 
     def get_expanded_text(self) -> str:
         """The text in full."""
@@ -85,8 +85,8 @@ class FullEditor(Editor):
 
     def add_to_history(self, text: str) -> None:
         """Remember it."""
-        self.told.append(text)
+        self.reported.append(text)
 
     def set_padding_x(self, columns: int) -> None:
         """Remember it."""
-        self.told.append(columns)
+        self.reported.append(columns)

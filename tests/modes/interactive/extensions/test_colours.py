@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.extensions.drawing import Colours
+from pi.modes.interactive.extensions.drawing import ExtensionTheme
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.fake_screen import plain_theme
@@ -8,7 +8,7 @@ from tests.modes.interactive.fake_screen import plain_theme
 
 def test_colours_follow_the_theme() -> None:
     theme = Theme(built_in("dark"))
-    colours = Colours(theme)
+    colours = ExtensionTheme(theme)
     dark = colours.fg("accent", "x"), colours.bg("selectedBg", "x")
 
     theme.use(built_in("light"))
@@ -18,11 +18,11 @@ def test_colours_follow_the_theme() -> None:
 
 
 def test_a_colour_that_there_is_not_changes_nothing() -> None:
-    assert Colours(plain_theme()).fg("nope", "x") == "x"
+    assert ExtensionTheme(plain_theme()).fg("nope", "x") == "x"
 
 
 def test_texts_have_attributes() -> None:
-    colours = Colours(plain_theme())
+    colours = ExtensionTheme(plain_theme())
     paints = (
         colours.bold,
         colours.italic,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editor import Completing, as_suggestions
+from pi.modes.interactive.extensions.editor import ExtensionCompletion, as_suggestions
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 
 
 class Words:
-    """Suggests a word, or what it is told."""
+    """Suggests a word, or what it is notified."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -41,11 +41,11 @@ class Usual(Words):
 FOUND = Suggestions(items=(Suggestion(value="usual"),), prefix="u")
 
 
-def completing() -> tuple[Completing, list[str]]:
-    told: list[str] = []
-    made = Completing(lambda problem: told.append(str(problem)))
+def completing() -> tuple[ExtensionCompletion, list[str]]:
+    reported: list[str] = []
+    made = ExtensionCompletion(lambda problem: reported.append(str(problem)))
     made.complete_with(Usual(FOUND))
-    return made, told
+    return made, reported
 
 
 @pytest.mark.parametrize(
@@ -96,26 +96,26 @@ async def test_all_providers_together_say_what_asks_them() -> None:
     assert made.should_trigger_file_completion([""], 0, 0) is False
 
 
-async def test_a_provider_that_fails_is_told_and_asked_no_more() -> None:
-    made, told = completing()
+async def test_a_provider_that_fails_is_reported_and_asked_no_more() -> None:
+    made, reported = completing()
     made.add(Words(ValueError("no idea")))
 
     answers = [await made.get_suggestions(["u"], 0, 1, force=False) for _ in range(2)]
 
-    assert (answers, told) == ([FOUND, FOUND], ["no idea"])
+    assert (answers, reported) == ([FOUND, FOUND], ["no idea"])
 
 
 def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> None:
     def decide(lines: Sequence[str], row: int, col: int) -> bool:
         raise ValueError("no idea")
 
-    told: list[str] = []
-    made = Completing(lambda problem: told.append(str(problem)))
+    reported: list[str] = []
+    made = ExtensionCompletion(lambda problem: reported.append(str(problem)))
     made.add(SimpleNamespace(should_trigger_file_completion=decide))
 
     answers = [made.should_trigger_file_completion([""], 0, 0) for _ in range(2)]
 
-    assert (answers, told) == ([True, True], ["no idea"])
+    assert (answers, reported) == ([True, True], ["no idea"])
 
 
 async def test_a_provider_applies_what_it_suggests() -> None:
@@ -125,7 +125,7 @@ async def test_a_provider_applies_what_it_suggests() -> None:
                 raise ValueError("cannot")
             return SimpleNamespace(lines=["mine"], row=0, col=4)
 
-    made, told = completing()
+    made, reported = completing()
     made.add(Own({"items": ["x"], "prefix": ""}))
     await made.get_suggestions([""], 0, 0, force=True)
 
@@ -137,4 +137,4 @@ async def test_a_provider_applies_what_it_suggests() -> None:
         Completed(lines=("mine",), row=0, col=4),
         Completed(lines=("bad",), row=0, col=3),
     ]
-    assert told == ["cannot"]
+    assert reported == ["cannot"]

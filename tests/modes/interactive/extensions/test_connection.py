@@ -7,7 +7,7 @@ from tests.modes.interactive.theatre import Theatre
 from tests.screens.extended import extended
 
 
-async def test_keys_that_extensions_cannot_have_are_told_with_every_session_that_wants_them(
+async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_that_wants_them(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -19,10 +19,10 @@ async def test_keys_that_extensions_cannot_have_are_told_with_every_session_that
     pi.register_shortcut("ctrl+p", lambda ctx: None)
     """
     async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("wants the key ctrl+p")
+        await theatre.sees("Extension shortcut ctrl+p")
         assert theatre.session is not None
         await theatre.session.new_session()
-        await theatre.loses("wants the key ctrl+p")  # once is enough
+        await theatre.loses("Extension shortcut ctrl+p")  # once is enough
 
 
 async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> 
         await theatre.sees("hello")
 
 
-async def test_whoever_has_no_extensions_waits_for_nothing_of_them(tmp_path: Path) -> None:
+async def test_without_extensions_there_is_no_wait(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
     async with theatre.playing():
         theatre.type("/")

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editor import Editing, as_decision
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.editor import ExtensionEditing, as_decision
+from pi.modes.interactive.layout import AppLayout
 from pi.tui.input.decoder import InputDecision
 from tests.modes.interactive.extensions.framed import Editor, new_frame
 
 
-def editing(tmp_path: Path) -> tuple[Frame, Editing, list[str]]:
+def editing(tmp_path: Path) -> tuple[AppLayout, ExtensionEditing, list[str]]:
     frame = new_frame(tmp_path)
-    told: list[str] = []
-    return frame, Editing(frame, ("tui", "theme", "keys"), told.append), told
+    reported: list[str] = []
+    return frame, ExtensionEditing(frame, ("tui", "theme", "keys"), reported.append), reported
 
 
 async def test_texts_are_read_and_written(tmp_path: Path) -> None:
@@ -41,20 +41,20 @@ async def test_another_editor_keeps_what_is_written(tmp_path: Path) -> None:
 
 
 async def test_an_editor_that_fails_is_given_up_after_the_frame(tmp_path: Path) -> None:
-    frame, made, told = editing(tmp_path)
+    frame, made, reported = editing(tmp_path)
     made.use(lambda: Editor("x"))
 
     made.set_text("broken")
     frame.composer.prompt.render(80)
     frame.composer.prompt.render(80)
-    assert told == []
+    assert reported == []
     await asyncio.sleep(0)
 
-    assert told == ["The editor of an extension failed: ValueError('no rows')"]
+    assert reported == ["The editor of an extension failed: ValueError('no rows')"]
     assert (made.component, made.text) == (None, "broken")
 
 
-async def test_listeners_see_keys_before_anybody_else(tmp_path: Path) -> None:
+async def test_listeners_see_keys_before_all_others(tmp_path: Path) -> None:
     _, made, _ = editing(tmp_path)
     heard: list[str] = []
     end = made.listen(lambda data: {"consume": True} if data == "x" else {"data": f"{data}!"})

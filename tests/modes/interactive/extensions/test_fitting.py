@@ -4,15 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.extensions.drawing import Fitted, FittedLines, Player, fitting
+from pi.modes.interactive.extensions.drawing import (
+    SafeComponent,
+    SafeInteractive,
+    SafeLines,
+    fitting,
+)
 from pi.tui.component import CURSOR_MARKER, Area
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseRegion
+from pi.tui.mouse import MouseEvent, MouseRegion, MouseResult
 from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.extensions.framed import Line, plain
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(st.lists(st.text(st.characters(exclude_categories=["C"]))), st.integers(1, 30))
 def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
     assert all(visible_width(row) <= width for row in fitting(lines, width))
@@ -33,7 +38,7 @@ def test_a_row_may_have_styles_links_a_cursor_and_pictures_and_no_other_orders()
 
 def test_the_same_rows_are_the_same_list() -> None:
     line = Line("x")
-    fitted = Fitted(line)
+    fitted = SafeComponent(line)
     before = fitted.render(9)
 
     assert fitted.render(9) is before
@@ -43,8 +48,8 @@ def test_the_same_rows_are_the_same_list() -> None:
     assert line.forgotten == 1
 
 
-def test_what_remembers_nothing_may_be_told_to_forget() -> None:
-    fitted = Fitted(FittedLines(["\x1b[31mred\x1b[0m\x1b[2J"]))
+def test_what_remembers_nothing_may_be_reported_to_forget() -> None:
+    fitted = SafeComponent(SafeLines(["\x1b[31mred\x1b[0m\x1b[2J"]))
 
     fitted.invalidate()
 
@@ -53,7 +58,7 @@ def test_what_remembers_nothing_may_be_told_to_forget() -> None:
 
 def test_keys_and_the_focus_are_passed_on() -> None:
     line = Line("a")
-    player = Player(line, lambda problem: None)
+    player = SafeInteractive(line, lambda problem: None)
 
     player.focused = True
     player.handle_input("b")
@@ -62,7 +67,7 @@ def test_keys_and_the_focus_are_passed_on() -> None:
 
 
 def test_what_takes_no_keys_gets_none() -> None:
-    player = Player(FittedLines(["x"]), lambda problem: None)
+    player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
 
     player.focused = True
     player.handle_input("b")
@@ -70,21 +75,21 @@ def test_what_takes_no_keys_gets_none() -> None:
     assert (player.focused, player.render(9)) == (False, ["x"])
 
 
-def test_what_fails_is_told() -> None:
-    told: list[str] = []
-    player = Player(Line("broken"), lambda problem: told.append(str(problem)))
+def test_what_fails_is_reported() -> None:
+    reported: list[str] = []
+    player = SafeInteractive(Line("broken"), lambda problem: reported.append(str(problem)))
 
     assert player.render(9) == []
     player.handle_input("\x1b")
 
-    assert told == ["no rows", "no such key"]
+    assert reported == ["no rows", "no such key"]
 
 
 def test_a_limit_says_how_much_it_hides() -> None:
-    fitted = Fitted(FittedLines(["1", "2", "3", "4"]), lambda: 3)
+    fitted = SafeComponent(SafeLines(["1", "2", "3", "4"]), lambda: 3)
 
     assert fitted.render(20) == ["1", "2", "… 2 more"]
-    assert Fitted(FittedLines(["1", "2", "3"]), lambda: 3).render(20) == ["1", "2", "3"]
+    assert SafeComponent(SafeLines(["1", "2", "3"]), lambda: 3).render(20) == ["1", "2", "3"]
 
 
 def mouse_press() -> MouseEvent:
@@ -94,28 +99,28 @@ def mouse_press() -> MouseEvent:
 
 
 def test_the_mouse_is_passed_on() -> None:
-    child = FittedLines(["x"])
-    region = MouseRegion(Fitted(child), lambda event: MouseAnswer(handled=event.x == 1))
-    player = Player(region, lambda problem: None)
+    child = SafeLines(["x"])
+    region = MouseRegion(SafeComponent(child), lambda event: MouseResult(handled=event.x == 1))
+    player = SafeInteractive(region, lambda problem: None)
     player.render(9)
 
-    assert player.handle_mouse(mouse_press()) == MouseAnswer(handled=True)
+    assert player.handle_mouse(mouse_press()) == MouseResult(handled=True)
     assert player.areas_at(0) == [Area(region.child, 0, 0, 9, 1)]
 
 
 def test_what_wants_no_mouse_gets_none() -> None:
-    player = Player(FittedLines(["x"]), lambda problem: None)
+    player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
 
     assert (player.handle_mouse(mouse_press()), player.areas_at(0)) == (None, [])
 
 
-def test_a_component_that_fails_at_the_mouse_is_told() -> None:
+def test_a_component_that_fails_at_the_mouse_is_reported() -> None:
     problems: list[Exception] = []
 
     def fail(event: MouseEvent) -> None:
         raise ValueError("no")
 
-    player = Player(MouseRegion(Fitted(FittedLines(["x"])), fail), problems.append)
+    player = SafeInteractive(MouseRegion(SafeComponent(SafeLines(["x"])), fail), problems.append)
 
     assert player.handle_mouse(mouse_press()) is None
     assert [str(problem) for problem in problems] == ["no"]

@@ -3,29 +3,29 @@ from __future__ import annotations
 import pytest
 
 from pi.coding.extension_host.errors import ExtensionError
-from pi.modes.interactive.extensions.editor import ForeignEditor
+from pi.modes.interactive.extensions.editor import ExtensionEditor
 from pi.tui.style import unpainted
 from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
 
 
 class Desk:
-    """An editor, and what it told."""
+    """An editor, and what it reported."""
 
     def __init__(self, component: Editor) -> None:
         self.problems: list[str] = []
         self.sent: list[str] = []
         self.changes: list[str] = []
-        self.editor = ForeignEditor(component, lambda problem: self.problems.append(str(problem)))
+        self.editor = ExtensionEditor(component, lambda problem: self.problems.append(str(problem)))
         self.editor.on_submit = self.sent.append
         self.editor.on_change = self.changes.append
 
 
 def test_what_cannot_edit_is_refused() -> None:
-    with pytest.raises(ExtensionError, match="has no get_text, set_text"):
-        ForeignEditor(Line("x"), lambda problem: None)
+    with pytest.raises(ExtensionError, match="lacks get_text, set_text"):
+        ExtensionEditor(Line("x"), lambda problem: None)
 
 
-def test_what_is_typed_is_told_and_sent() -> None:
+def test_what_is_typed_is_reported_and_sent() -> None:
     component = Editor()
     desk = Desk(component)
 
@@ -64,7 +64,7 @@ def test_what_an_editor_can_do_is_used() -> None:
     editor.border_color = str.upper
 
     assert (editor.get_text(), editor.get_expanded_text()) == ("yx", "yx in full")
-    assert (component.told, component.border_color) == (["z", 2], str.upper)
+    assert (component.reported, component.border_color) == (["z", 2], str.upper)
 
 
 def test_what_was_written_survives_an_editor_that_fails() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.extensions.dialogs import Questions, overlay_placement
+from pi.modes.interactive.extensions.dialogs import ExtensionDialogs, overlay_placement
 from pi.tui.overlays import Margin, OverlayOptions
 from tests.modes.interactive.extensions.framed import Line
 from tests.modes.interactive.fake_screen import FakeScreen
@@ -19,7 +19,7 @@ class Asking:
 
     def __init__(self, tmp_path: Path) -> None:
         self.screen = FakeScreen(tmp_path)
-        self.questions = Questions(self.screen, ("tui", "theme", "keys"))
+        self.questions = ExtensionDialogs(self.screen, ("tui", "theme", "keys"))
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
         """What comes of a question when these keys are pressed."""
@@ -87,7 +87,7 @@ async def test_a_component_is_made_with_what_ends_it(tmp_path: Path) -> None:
     assert (answers, given) == ([42, 42], ["tui", "theme", "keys"] * 2)
 
 
-async def test_a_component_that_fails_fails_whoever_asks(tmp_path: Path) -> None:
+async def test_a_failing_component_raises_in_the_caller(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     question = on.questions.custom(lambda: Line("x"), None, None, overlay=False)
 
@@ -110,5 +110,5 @@ def test_an_overlay_is_placed_by_names() -> None:
     placed = overlay_placement({"width": "50%", "margin": {"top": 1}})
 
     assert placed == OverlayOptions(width="50%", margin=Margin(top=1))
-    with pytest.raises(PiError, match="The place of an overlay cannot be understood"):
+    with pytest.raises(PiError, match="The place of an overlay is invalid"):
         overlay_placement({"colour": "red"})

@@ -3,15 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.modes.interactive.extensions.drawing import Colours, Fitted
-from pi.modes.interactive.extensions.regions import Regions
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent
+from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.layout import AppLayout
 from tests.modes.interactive.extensions.framed import Line, new_frame, plain
 
 
-def regions(tmp_path: Path) -> tuple[Frame, Regions]:
+def regions(tmp_path: Path) -> tuple[AppLayout, ExtensionRegions]:
     frame = new_frame(tmp_path)
-    return frame, Regions(frame, Colours(frame.theme))
+    return frame, ExtensionRegions(frame, ExtensionTheme(frame.theme))
 
 
 async def test_a_widget_has_one_place(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ async def test_a_long_widget_leaves_room_for_the_editor(tmp_path: Path) -> None:
 
 async def test_the_usual_header_comes_back(tmp_path: Path) -> None:
     frame, made = regions(tmp_path)
-    frame.header.add_child(Fitted(Line("usual")))
+    frame.header.add_child(SafeComponent(Line("usual")))
 
     made.set_header(lambda: Line("own"))
     assert plain(frame.header) == ["own"]

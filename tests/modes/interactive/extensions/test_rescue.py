@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.bus import Owner
 from pi.coding.extension_host.watchdog import Stalled
-from pi.modes.interactive.extensions.connection import Rescue, rescue_on
+from pi.modes.interactive.extensions.connection import HangWatchdog, rescue_on
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.extensions.framed import new_frame
@@ -15,7 +15,7 @@ NAME = "stuck\x1b[2J"
 
 
 class Desk(VirtualTerminal):
-    """A terminal at which somebody presses keys while the program hangs."""
+    """A terminal at which a user presses keys while the program hangs."""
 
     def __init__(self, *keys: bytes) -> None:
         super().__init__(60, 5)
@@ -43,18 +43,24 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
         shown.extend(desk.screen)
         over.set()
 
-    rescue = Rescue(TUI(desk, env={}), desk, new_frame(tmp_path).theme)
+    rescue = HangWatchdog(TUI(desk, env={}), desk, new_frame(tmp_path).theme)
     rescue(hanging(end))
 
     assert desk.kept == [b"dra", b"ft"]
-    assert shown == ["", "", "", "", "stuck does not return from stay. Ctrl+C ends it."]
+    assert shown == [
+        "",
+        "",
+        "",
+        "",
+        "Extension stuck is blocking in stay. Ctrl+C stops it.",
+    ]
 
 
-async def test_a_terminal_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:
+async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path) -> None:
     desk = Desk(b"\x03")
     desk.backlog = 1
 
-    Rescue(TUI(desk, env={}), desk, new_frame(tmp_path).theme)(hanging(threading.Event.set))
+    HangWatchdog(TUI(desk, env={}), desk, new_frame(tmp_path).theme)(hanging(threading.Event.set))
 
     assert desk.output == []
 

@@ -10,7 +10,7 @@ from pi.tui.input.keymap import Keymap
 CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"
 
 
-class Wishes:
+class ShortcutSource:
     """Extensions that want keys."""
 
     def __init__(self, purposes: Mapping[str, str]) -> None:
@@ -22,8 +22,8 @@ class Wishes:
 
 def shortcuts(*keys: str, **purposes: str) -> tuple[Shortcuts, list[str]]:
     pressed: list[str] = []
-    wishes = cast("ExtensionsPort", Wishes(dict.fromkeys(keys, "") | purposes))
-    return Shortcuts(wishes, Keymap(), pressed.append), pressed
+    source = cast("ExtensionsPort", ShortcutSource(dict.fromkeys(keys, "") | purposes))
+    return Shortcuts(source, Keymap(), pressed.append), pressed
 
 
 def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
@@ -41,12 +41,12 @@ def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
     assert pressed == []
 
 
-def test_a_problem_is_told_once() -> None:
+def test_a_problem_is_reported_once() -> None:
     made, _ = shortcuts("ctrl+p", "hyper+q", "f5", **{"ctrl+p": "plan"})
 
-    assert made.problems() == [
-        "An extension wants the key ctrl+p (plan), which is app.model.cycleForward."
-        " To give it away, bind that to other keys in keybindings.json.",
-        "An extension wants the key hyper+q, which there is not.",
+    assert made.conflicts() == [
+        "Extension shortcut ctrl+p (plan): already bound to app.model.cycleForward."
+        " Change that binding in keybindings.json to free the key.",
+        "Extension shortcut hyper+q: unknown key.",
     ]
-    assert made.problems() == []
+    assert made.conflicts() == []

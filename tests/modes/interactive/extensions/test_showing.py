@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from pi.agent.events import AgentStart
-from pi.modes.interactive.extensions.ui import Showing
+from pi.modes.interactive.extensions.ui import DisplayControls
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.status import Window
+from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import FakeClock
 from pi.tui.terminal import Capabilities
@@ -20,9 +20,9 @@ class Shown:
         self.activity = Activity(FakeClock(), interrupt_key=lambda: "")
         self.activity.on_work = self._work
         self.transcript = TranscriptView(look())
-        self.showing = Showing(
+        self.showing = DisplayControls(
             self.activity,
-            Window(self.written.append, Capabilities()),
+            WindowTitle(self.written.append, Capabilities()),
             self.transcript,
             refresh=self._refresh,
         )
@@ -34,9 +34,9 @@ class Shown:
         self.worked += 1
 
 
-async def test_work_is_shown_as_somebody_wants_it() -> None:
+async def test_the_activity_can_be_customised() -> None:
     shown = Shown()
-    shown.activity.hear(AgentStart())
+    shown.activity.handle_event(AgentStart())
     labels = [shown.activity.label()]
 
     shown.showing.set_working_frames(["*"], 1.0)

@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.coding.port.ui import ThemeChange
-from pi.modes.interactive.extensions.drawing import Themes
+from pi.modes.interactive.extensions.drawing import ExtensionThemes
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
 def test_themes_are_found_and_chosen_by_name(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    themes = Themes(screen)
+    themes = ExtensionThemes(screen)
 
     light = themes.get("light")
     assert light is not None
@@ -24,7 +24,7 @@ def test_themes_are_found_and_chosen_by_name(tmp_path: Path) -> None:
 def test_a_theme_that_there_is_not_changes_nothing(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
 
-    change = Themes(screen).use("nope")
+    change = ExtensionThemes(screen).use("nope")
 
-    assert (change.success, "There is no theme" in (change.error or "")) == (False, True)
+    assert (change.success, "Unknown theme" in (change.error or "")) == (False, True)
     assert screen.port.settings.values.theme is None

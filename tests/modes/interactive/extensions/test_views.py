@@ -6,16 +6,16 @@ from typing import Any
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.views import ToolView
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.extensions.drawing import Colours
+from pi.modes.interactive.extensions.drawing import ExtensionTheme
 from pi.modes.interactive.extensions.views import ExtensionViews
-from pi.modes.interactive.transcript.block import Call
+from pi.modes.interactive.transcript.block import ToolCallState
 from pi.testing import says
 from tests.coding.extension_host.stage import Play, playing
 from tests.modes.interactive.fake_screen import plain_theme
 
 
 def views_of(play: Play) -> ExtensionViews:
-    colours = Colours(plain_theme())
+    colours = ExtensionTheme(plain_theme())
     return ExtensionViews(play.session.extensions, colours, pad=lambda: 2, columns=lambda: 80)
 
 
@@ -34,14 +34,14 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
             lambda text, about: f"{text} {sorted(about.values(), key=str)}"
         )
 
-    call = Call("1", "dice", now=0.0)
+    call = ToolCallState("1", "dice", now=0.0)
     call.asked({"sides": 6})
     async with playing(tmp_path, extension) as play:
         views = views_of(play)
         note, other = (CustomMessage(custom_type=name, content="ab") for name in ("note", "x"))
 
         assert views.tool(call, 20, expanded=False) == ["a", "b"]
-        assert views.tool(Call("2", "bash", now=0.0), 20, expanded=False) is None
+        assert views.tool(ToolCallState("2", "bash", now=0.0), 20, expanded=False) is None
         assert views.message(note, 8, expanded=False) == ["abababab", "abababab", "ab"]
         assert views.message(other, 8, expanded=False) is None
         assert views.entry(Custom(custom_type="mark"), 8, expanded=True) == ["2"]
@@ -58,7 +58,7 @@ async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -
     def extension(pi: ExtensionAPI) -> None:
         pi.add_view("tool", "dice", lambda call, options, theme: [call.arguments["sides"]])
 
-    call = Call("1", "dice", now=0.0)
+    call = ToolCallState("1", "dice", now=0.0)
     call.asked({"sides": "\x1b]52;c;b3duZWQ=\x07\x1b[1msix\x1b[0m\x1b[2J"})
     async with playing(tmp_path, extension) as play:
         assert views_of(play).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]

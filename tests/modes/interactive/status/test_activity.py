@@ -25,7 +25,7 @@ def grown(event: BlockEvent) -> MessageUpdate:
     return MessageUpdate(usage=Usage(), assistant_message_event=event)
 
 
-async def test_the_label_tells_what_is_done() -> None:
+async def test_the_label_shows_what_is_done() -> None:
     made = activity(FakeClock())
     labels = [made.label()]
     for event in (
@@ -40,7 +40,7 @@ async def test_the_label_tells_what_is_done() -> None:
         ),
         AgentEnd(messages=()),
     ):
-        made.hear(event)
+        made.handle_event(event)
         labels.append(made.label().partition(" ")[2].partition(" ·")[0])
 
     assert labels == [
@@ -52,7 +52,7 @@ async def test_the_label_tells_what_is_done() -> None:
 async def test_the_spinner_turns_and_the_time_runs() -> None:
     clock = FakeClock()
     made = activity(clock)
-    made.hear(AgentStart())
+    made.handle_event(AgentStart())
 
     assert made.label() == "⠋ Working · esc to interrupt"
     await clock.advance(0.1)
@@ -65,30 +65,32 @@ async def test_the_spinner_turns_and_the_time_runs() -> None:
 async def test_a_run_that_is_retried_goes_on() -> None:
     clock = FakeClock()
     made = activity(clock)
-    made.hear(AgentStart())
-    made.hear(AgentEnd(messages=(), will_retry=True))
-    made.hear(AutoRetryStart(attempt=1, max_attempts=3, delay_ms=4000, error_message="busy"))
+    made.handle_event(AgentStart())
+    made.handle_event(AgentEnd(messages=(), will_retry=True))
+    made.handle_event(
+        AutoRetryStart(attempt=1, max_attempts=3, delay_ms=4000, error_message="busy")
+    )
 
     assert made.is_retrying
     assert "Retrying in 4s (attempt 1/3)" in made.label()
-    made.hear(AutoRetryEnd(success=True, attempt=1))
+    made.handle_event(AutoRetryEnd(success=True, attempt=1))
     assert "Working" in made.label()
-    made.hear(AgentSettled())
+    made.handle_event(AgentSettled())
     assert not made.is_busy
 
 
 async def test_a_compaction_is_shown_also_outside_of_a_run() -> None:
     made = activity(FakeClock())
 
-    made.hear(CompactionStart(reason="manual"))
+    made.handle_event(CompactionStart(reason="manual"))
     assert "Compacting" in made.label()
-    made.hear(CompactionEnd(reason="manual"))
+    made.handle_event(CompactionEnd(reason="manual"))
     assert made.label() == ""
 
 
 async def test_work_of_others_comes_first_and_may_change_its_name() -> None:
     made = activity(FakeClock())
-    made.hear(AgentStart())
+    made.handle_event(AgentStart())
 
     with made.working("Loading the model") as relabel:
         assert "Loading the model" in made.label()

@@ -18,7 +18,7 @@ async def test_outside_of_a_repository_there_is_no_branch(tmp_path: Path) -> Non
     assert await branch_of(tmp_path) == ""
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_a_subdirectory_has_the_branch_of_its_repository(tmp_path: Path) -> None:
     below = repository(tmp_path, "ref: refs/heads/feature/x\n") / "a" / "b"
     below.mkdir(parents=True)
@@ -26,7 +26,7 @@ async def test_a_subdirectory_has_the_branch_of_its_repository(tmp_path: Path) -
     assert await branch_of(below) == "feature/x"
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_a_worktree_has_its_own_branch(tmp_path: Path) -> None:
     main = repository(tmp_path / "main")
     real = main / ".git" / "worktrees" / "other"
@@ -102,7 +102,7 @@ TABLES = {
 }
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 @pytest.mark.parametrize(("tables", "branch"), TABLES.values(), ids=TABLES)
 async def test_tables_of_references_are_read_without_git(
     tmp_path: Path, tables: list[bytes], branch: str
@@ -162,7 +162,7 @@ async def test_a_commit_is_no_branch(tmp_path: Path) -> None:
     assert await branch_of(tmp_path) == "detached"
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_a_head_that_is_being_replaced_is_no_trouble(tmp_path: Path) -> None:
     (repository(tmp_path) / ".git" / "HEAD").unlink()
 

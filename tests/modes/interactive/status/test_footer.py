@@ -90,7 +90,7 @@ def test_no_row_is_wider_than_the_screen(width: int) -> None:
 
 
 @pytest.mark.parametrize(("percent", "token"), [(50.0, "dim"), (75.0, "warning"), (95.0, "error")])
-def test_a_full_window_is_told_in_another_colour(percent: float, token: str) -> None:
+def test_a_full_context_window_is_highlighted(percent: float, token: str) -> None:
     theme = Theme(built_in("dark"))
     made = Footer(theme)
 

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.status.footer import PassingNotice
+from pi.modes.interactive.status.footer import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 
-@pytest.mark.trap(182)
+@pytest.mark.behaviour("repeated-status-replaces")
 def test_a_message_takes_the_place_of_the_one_before() -> None:
-    notice = PassingNotice(Theme(built_in("dark")))
+    notice = TransientNotice(Theme(built_in("dark")))
 
     assert notice.render(20) == []
     notice.show("one")
@@ -21,7 +21,7 @@ def test_a_message_takes_the_place_of_the_one_before() -> None:
 
 
 def test_a_long_message_takes_a_few_rows_and_no_more() -> None:
-    notice = PassingNotice(Theme(built_in("dark")))
+    notice = TransientNotice(Theme(built_in("dark")))
     notice.show("what is said here in passing")
     assert plain(notice, 16) == ["", " what is said", " here in", " passing"]
     notice.show("more words than there is any room for in three rows")

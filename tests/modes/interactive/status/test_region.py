@@ -6,7 +6,7 @@ from pi.agent.events import AgentEnd, AgentStart
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
-from pi.modes.interactive.status.status import Status, Window
+from pi.modes.interactive.status.status import StatusRegion, WindowTitle
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
@@ -17,7 +17,7 @@ from tests.modes.interactive.transcript.looks import plain
 
 
 class Room:
-    """A status, and everything that it told."""
+    """A status, and everything that it reported."""
 
     def __init__(self, clock: FakeClock, tasks: TaskScope, home: Path) -> None:
         self.labels: list[str] = []
@@ -26,11 +26,11 @@ class Room:
         theme = Theme(built_in("dark"))
         self.activity = Activity(clock, interrupt_key=lambda: "esc")
         self.footer = Footer(theme)
-        self.status = Status(
+        self.status = StatusRegion(
             theme,
             self.activity,
             self.footer,
-            Window(self.written.append, Capabilities()),
+            WindowTitle(self.written.append, Capabilities()),
             clock=clock,
             tasks=tasks,
             home=home,
@@ -46,9 +46,9 @@ async def test_the_label_moves_while_something_goes_on_and_then_goes(tmp_path: P
     clock = FakeClock()
     async with TaskScope() as tasks:
         room = Room(clock, tasks, tmp_path)
-        room.status.hear(AgentStart())
+        room.status.handle_event(AgentStart())
         await clock.advance(0.2)
-        room.status.hear(AgentEnd(messages=()))
+        room.status.handle_event(AgentEnd(messages=()))
         await clock.advance(0.2)
 
     assert room.labels[0] == "⠋ Working · esc to interrupt"
@@ -78,8 +78,8 @@ async def test_only_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
     async with TaskScope() as tasks:
         room = Room(clock, tasks, tmp_path)
         for seconds in (5.0, 25.0):
-            room.status.hear(AgentStart())
+            room.status.handle_event(AgentStart())
             await clock.advance(seconds)
-            room.status.hear(AgentEnd(messages=()))
+            room.status.handle_event(AgentEnd(messages=()))
 
     assert room.written == ["\x07"]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.modes.interactive.status.status import Window
+from pi.modes.interactive.status.status import WindowTitle
 from pi.tui.terminal import Capabilities
 
 
-def window(**changes: object) -> tuple[Window, list[str]]:
+def window(**changes: object) -> tuple[WindowTitle, list[str]]:
     written: list[str] = []
-    return Window(written.append, replace(Capabilities(), **changes)), written
+    return WindowTitle(written.append, replace(Capabilities(), **changes)), written
 
 
 def test_the_title_names_the_session_and_the_folder_once() -> None:
@@ -20,7 +20,7 @@ def test_the_title_names_the_session_and_the_folder_once() -> None:
     assert written == ["\x1b]0;π - project\x07", "\x1b]0;π - Tidy up - project\x07"]
 
 
-def test_progress_is_told_when_it_changes() -> None:
+def test_progress_is_reported_when_it_changes() -> None:
     made, written = window()
 
     for is_busy in (False, True, True, False):
@@ -29,7 +29,7 @@ def test_progress_is_told_when_it_changes() -> None:
     assert written == ["\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07"]
 
 
-def test_whoever_gets_the_terminal_back_finds_its_title_and_no_progress() -> None:
+def test_the_terminal_is_restored_with_its_title_and_no_progress() -> None:
     made, written = window()
     quiet = made.farewell()
     made.set_title("project")
@@ -42,14 +42,14 @@ def test_whoever_gets_the_terminal_back_finds_its_title_and_no_progress() -> Non
     assert written[-1] == "\x1b]9;4;3;0\x07"
 
 
-def test_every_terminal_is_told_in_its_own_way() -> None:
-    told = {}
+def test_each_terminal_gets_its_own_notification_sequence() -> None:
+    reported = {}
     for brand in ("kitty", "ghostty", "unknown"):
         made, written = window(brand=brand)
         made.notify("done")
-        told[brand] = "".join(written)
+        reported[brand] = "".join(written)
 
-    assert told == {
+    assert reported == {
         "kitty": "\x1b]99;;done\x1b\\",
         "ghostty": "\x1b]9;done\x07",
         "unknown": "\x07",
@@ -65,10 +65,10 @@ def test_who_wants_no_notifications_gets_none() -> None:
     assert written == []
 
 
-def test_who_looks_at_the_window_is_not_told() -> None:
+def test_a_focused_window_gets_no_notification() -> None:
     written: list[str] = []
     seen = [True, False]
-    made = Window(
+    made = WindowTitle(
         written.append,
         Capabilities(),
         watch=lambda: written.append("watching"),
@@ -82,7 +82,7 @@ def test_who_looks_at_the_window_is_not_told() -> None:
     assert written == ["watching", "\x07"]
 
 
-def test_a_name_of_somebody_else_stays_until_it_is_taken_back() -> None:
+def test_a_name_of_another_user_stays_until_it_is_taken_back() -> None:
     made, written = window()
     made.set_title("project")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.tui.component import Component
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences
@@ -17,9 +17,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def look(depth: ColourDepth = ColourDepth.TRUE) -> Look:
+def look(depth: ColourDepth = ColourDepth.TRUE) -> TranscriptOptions:
     """A look in ``/home/ada/project``, at a time that stands still."""
-    return Look(
+    return TranscriptOptions(
         theme=Theme(built_in("dark"), depth),
         cwd=lambda: Path("/home/ada/project"),
         home=Path("/home/ada"),
@@ -37,8 +37,8 @@ def commands_in(rows: Iterable[str]) -> list[str]:
     return _CONTROL.findall(_STYLE.sub("", "".join(rows)))
 
 
-def call(name: str, **arguments: object) -> Call:
+def call(name: str, **arguments: object) -> ToolCallState:
     """A call that runs."""
-    made = Call("1", name, now=0.0)
+    made = ToolCallState("1", name, now=0.0)
     made.run(arguments, now=0.0)
     return made

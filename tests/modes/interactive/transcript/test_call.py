@@ -3,13 +3,13 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from pi.ai.messages import Image, Text
-from pi.modes.interactive.transcript.block import MOST_UNFINISHED, Call
+from pi.modes.interactive.transcript.block import MAX_UNFINISHED, ToolCallState
 
 PICTURE = Image(data="AA", mime_type="image/png")
 
 
 def test_arguments_are_read_as_far_as_they_go() -> None:
-    call = Call("1", "write", now=0.0)
+    call = ToolCallState("1", "write", now=0.0)
 
     call.ask('{"path": "a.py", "content": "pri')
     assert call.arguments == {"path": "a.py", "content": "pri"}
@@ -18,7 +18,7 @@ def test_arguments_are_read_as_far_as_they_go() -> None:
 
 
 def test_what_a_tool_says_is_harmless() -> None:
-    call = Call("1", "bash", now=0.0)
+    call = ToolCallState("1", "bash", now=0.0)
 
     call.run({"command": "a\x1b[2Jb", "n": 3}, now=1.0)
     call.show((Text(text="x\x1b]0;t\x07y\r\n"), PICTURE), UNSET)
@@ -29,7 +29,7 @@ def test_what_a_tool_says_is_harmless() -> None:
 
 def test_of_a_line_that_a_command_writes_over_only_the_last_is_kept() -> None:
     steps = Text(text="one\r\n\r10%\r20%\r30%\ntwo\r\nhalf\r")
-    bash, read = Call("1", "bash", now=0.0), Call("2", "read", now=0.0)
+    bash, read = ToolCallState("1", "bash", now=0.0), ToolCallState("2", "read", now=0.0)
 
     bash.show((steps,), UNSET)
     read.show((Text(text="a\rb"),), UNSET)
@@ -38,7 +38,7 @@ def test_of_a_line_that_a_command_writes_over_only_the_last_is_kept() -> None:
 
 
 def test_the_end_is_final() -> None:
-    call = Call("1", "edit", now=0.0)
+    call = ToolCallState("1", "edit", now=0.0)
     call.run({}, now=1.0)
     call.end((Text(text="done"),), {"diff": "+1 x"}, failed=False, now=3.5)
 
@@ -54,7 +54,7 @@ def test_the_end_is_final() -> None:
 
 
 def test_what_never_ended_was_interrupted() -> None:
-    call = Call("1", "bash", now=0.0)
+    call = ToolCallState("1", "bash", now=0.0)
 
     call.interrupt()
 
@@ -63,12 +63,12 @@ def test_what_never_ended_was_interrupted() -> None:
 
 
 def test_arguments_without_an_end_are_read_up_to_a_limit_until_they_are_complete() -> None:
-    call = Call("1", "write", now=0.0)
+    call = ToolCallState("1", "write", now=0.0)
 
     call.ask('{"path": "a.py", "content": "')
     for _ in range(20):
         call.ask("a" * 100_000)
-    assert MOST_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MOST_UNFINISHED
+    assert MAX_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MAX_UNFINISHED
 
     call.asked({"path": "a.py", "content": "whole"})
     assert call.argument("content") == "whole"

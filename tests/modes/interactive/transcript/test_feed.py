@@ -44,7 +44,7 @@ from pi.coding.session.entries import (
     CompactionSummaryMessage,
     CustomMessage,
 )
-from pi.modes.interactive.transcript.builder import Feed
+from pi.modes.interactive.transcript.builder import TranscriptBuilder
 from pi.modes.interactive.transcript.notices import NoticeBlock
 from pi.tui.transcript import Transcript
 from tests.modes.interactive.transcript.looks import commands_in, look, plain
@@ -56,15 +56,15 @@ class Play:
     def __init__(self) -> None:
         self.screen = Transcript()
         self.look = look()
-        self.feed = Feed(self.look, self.screen.add_child)
+        self.feed = TranscriptBuilder(self.look, self.screen.add_child)
 
-    def hear(self, *events: object) -> Play:
+    def handle_event(self, *events: object) -> Play:
         for event in events:
-            self.feed.hear(event)
+            self.feed.handle_event(event)
         return self
 
     def grow(self, *changes: BlockEvent) -> Play:
-        return self.hear(
+        return self.handle_event(
             *(MessageUpdate(usage=Usage(), assistant_message_event=change) for change in changes)
         )
 
@@ -91,15 +91,15 @@ def test_a_call_is_shown_while_its_arguments_arrive() -> None:
 
     call = ToolCall(id="1", name="write", arguments={"path": "a.txt", "content": "one\ntwo\n"})
     play.grow(ToolCallEnd(content_index=0, tool_call=call))
-    play.hear(ToolExecutionStart(tool_call_id="1", tool_name="write", args=call.arguments))
-    play.hear(ended("1", "write", "ok"))
+    play.handle_event(ToolExecutionStart(tool_call_id="1", tool_name="write", args=call.arguments))
+    play.handle_event(ended("1", "write", "ok"))
     assert play.rows == [" ✓ write a.txt  2 lines", "   one", "   two"]
 
 
-@pytest.mark.trap(119)
+@pytest.mark.behaviour("late-preview-is-dropped")
 def test_a_late_update_never_replaces_the_end() -> None:
     args = {"path": "a", "edits": []}
-    play = Play().hear(
+    play = Play().handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="edit", args=args),
         ended("1", "edit", "ok", diff="-1 a\n+1 b"),
         ToolExecutionUpdate(
@@ -131,19 +131,19 @@ def test_a_remark_does_not_part_an_answer() -> None:
 def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
     play = Play()
     for id, path in (("1", "a"), ("2", "b")):
-        play.hear(
+        play.handle_event(
             MessageStart(message=AssistantMessage()),
             ToolExecutionStart(tool_call_id=id, tool_name="read", args={"path": path}),
             ended(id, "read", "text"),
         )
     play.grow(TextDelta(content_index=0, delta="So."))
-    play.hear(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
+    play.handle_event(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
 
     assert play.rows == [" ✓ read a", " ✓      b", " So.", " ● read c"]
 
 
 def test_what_a_run_leaves_open_was_interrupted() -> None:
-    play = Play().hear(
+    play = Play().handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "sleep 9"}),
         AgentEnd(messages=()),
     )
@@ -152,55 +152,57 @@ def test_what_a_run_leaves_open_was_interrupted() -> None:
     assert play.screen.live_region_start is None
 
 
-def test_an_answer_that_ends_badly_says_so() -> None:
-    for reason, told in (
+def test_an_answer_that_ends_badly_reports_it() -> None:
+    for reason, reported in (
         ("error", " ✗ Overloaded"),
         ("aborted", " ! Interrupted"),
         ("length", " ! The answer was cut off: the model reached its output limit."),
     ):
         message = AssistantMessage(stop_reason=reason, error_message="Overloaded")  # type: ignore[arg-type]
         play = Play().grow(TextDelta(content_index=0, delta="Well"))
-        play.hear(MessageEnd(message=message))
+        play.handle_event(MessageEnd(message=message))
         assert play.rows[0] == " Well"
-        assert " ".join(row.strip() for row in play.rows[1:]) == told.strip()
+        assert " ".join(row.strip() for row in play.rows[1:]) == reported.strip()
 
 
 def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
     message = AssistantMessage(stop_reason="error", error_message=ABORTED_EARLY)
 
-    assert Play().hear(MessageEnd(message=message)).rows == [" ! Interrupted"]
+    assert Play().handle_event(MessageEnd(message=message)).rows == [" ! Interrupted"]
 
 
 RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="busy")
 
 
-def test_who_does_not_wait_for_a_retry_is_told_that_it_is_off() -> None:
+def test_a_cancelled_retry_is_reported() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
-    assert Play().hear(RETRY, end).rows == [" ! Interrupted"]
+    assert Play().handle_event(RETRY, end).rows == [" ! Interrupted"]
 
 
-def test_who_interrupts_the_answer_to_a_retry_is_told_once() -> None:
+def test_an_interrupted_retry_is_reported_once() -> None:
     cut = AssistantMessage(stop_reason="aborted")
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
-    assert Play().hear(RETRY, AgentStart(), MessageEnd(message=cut), end).rows == [" ! Interrupted"]
+    assert Play().handle_event(RETRY, AgentStart(), MessageEnd(message=cut), end).rows == [
+        " ! Interrupted"
+    ]
 
 
 @pytest.mark.parametrize(("attempt", "times"), [(1, "once"), (2, "2 times")])
-def test_the_last_retry_that_fails_is_told_to_be_the_last(attempt: int, times: str) -> None:
+def test_the_last_retry_that_fails_is_reported_to_be_the_last(attempt: int, times: str) -> None:
     end = AutoRetryEnd(success=False, attempt=attempt, final_error="busy")
 
-    rows = Play().hear(RETRY, AgentStart(), end).rows
+    rows = Play().handle_event(RETRY, AgentStart(), end).rows
 
-    assert rows == [f" ! Asked again {times}, in vain."]
+    assert rows == [f" ! Retried {times} without success."]
 
 
 @pytest.mark.parametrize("content", [(), (Text(text=" \n"),), (Thinking(thinking="Well."),)])
-def test_an_answer_without_a_word_is_told(content: tuple[Text | Thinking, ...]) -> None:
+def test_an_answer_without_a_word_is_reported(content: tuple[Text | Thinking, ...]) -> None:
     message = AssistantMessage(content=content, stop_reason="stop")
 
-    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The model said nothing."
+    assert Play().handle_event(MessageEnd(message=message)).rows[-1] == " ! The answer is empty."
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:
@@ -240,7 +242,7 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
 
 
 @given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
-def test_a_session_of_somebody_else_cannot_command_the_terminal(text: str) -> None:
+def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> None:
     play = Play()
     said = Text(text=text)
     play.feed.load(
@@ -268,8 +270,8 @@ def test_a_session_of_somebody_else_cannot_command_the_terminal(text: str) -> No
 def test_a_compaction_that_worked_is_a_divider() -> None:
     result = CompactionResult(summary="s", first_kept_id="x", tokens_before=900)
 
-    play = Play().hear(CompactionEnd(reason="manual", result=result))
-    play.hear(CompactionEnd(reason="manual", aborted=True))
+    play = Play().handle_event(CompactionEnd(reason="manual", result=result))
+    play.handle_event(CompactionEnd(reason="manual", aborted=True))
 
     assert play.rows == ["── Compacted from 900 tokens (ctrl+o to expand) ────────────"]
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.transcript.block import ForeignViews
-from pi.modes.interactive.transcript.messages import EntryBlock, MessageBlock
+from pi.modes.interactive.transcript.block import RendererHooks
+from pi.modes.interactive.transcript.messages import ExtensionEntryBlock, ExtensionMessageBlock
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 
 
-class Framed(ForeignViews):
+class Framed(RendererHooks):
     """Draws what is whole."""
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
@@ -17,10 +17,10 @@ class Framed(ForeignViews):
         return [f"|{entry.data}|"] if expanded else None
 
 
-def test_a_message_is_drawn_as_wanted_or_as_usual() -> None:
+def test_a_message_is_drawn_as_requested_or_as_usual() -> None:
     made = look()
     made.views = Framed()
-    block = MessageBlock(made, CustomMessage(custom_type="note", content="hi"), "hi")
+    block = ExtensionMessageBlock(made, CustomMessage(custom_type="note", content="hi"), "hi")
     usual = [strip_sequences(row).rstrip() for row in block.render(20)]
 
     made.is_expanded = True
@@ -29,10 +29,10 @@ def test_a_message_is_drawn_as_wanted_or_as_usual() -> None:
     assert (usual, block.render(20)) == (["", " note", " hi"], ["", "|hi|"])
 
 
-def test_an_entry_that_nobody_draws_takes_no_rows() -> None:
+def test_an_entry_without_a_renderer_takes_no_rows() -> None:
     made = look()
     made.views = Framed()
-    block = EntryBlock(made, Custom(custom_type="mark", data="x"))
+    block = ExtensionEntryBlock(made, Custom(custom_type="mark", data="x"))
     before = block.render(20)
 
     made.is_expanded = True

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.transcript.block import Call, ForeignViews
+from pi.modes.interactive.transcript.block import RendererHooks, ToolCallState
 
 
-def test_where_nobody_wants_anything_all_is_drawn_as_usual() -> None:
-    views, entry = ForeignViews(), Custom(custom_type="x")
+def test_without_hooks_everything_is_drawn_by_default() -> None:
+    views, entry = RendererHooks(), Custom(custom_type="x")
 
     drawn = [
-        views.tool(Call("1", "bash", now=0.0), 9, expanded=True),
+        views.tool(ToolCallState("1", "bash", now=0.0), 9, expanded=True),
         views.message(CustomMessage(custom_type="x", content=""), 9, expanded=True),
         views.entry(entry, 9, expanded=True),
     ]

@@ -16,8 +16,8 @@ from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import look, plain
 
 
-@pytest.mark.trap(172)
-def test_what_the_person_said_is_shown_as_typed() -> None:
+@pytest.mark.behaviour("user-text-is-literal")
+def test_what_the_user_said_is_shown_as_typed() -> None:
     block = UserBlock(look(), "+ one\n+ two\n\n7. seven\n\nC:\\new \\*")
 
     assert plain(block, 30) == [
@@ -52,7 +52,7 @@ def test_a_long_message_is_folded() -> None:
     assert plain(block)[-1] == "▌ line 59"
 
 
-def test_without_backgrounds_a_bar_still_marks_what_the_person_said() -> None:
+def test_without_backgrounds_a_bar_still_marks_what_the_user_said() -> None:
     assert plain(UserBlock(look(ColourDepth.NONE), "hello"), 20) == ["", "▌ hello"]
 
 
@@ -77,7 +77,7 @@ def test_thoughts_and_words_alternate_with_space_between() -> None:
     assert plain(block, 20) == ["", " hmm", "", " Yes. No."]
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 def test_hidden_thoughts_leave_a_word() -> None:
     shared = look()
     block = AnswerBlock(shared)

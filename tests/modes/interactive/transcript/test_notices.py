@@ -4,12 +4,12 @@ import pytest
 
 from pi.coding.shell.local import BashResult
 from pi.modes.interactive.transcript.notices import (
-    MOST_KEPT,
+    MAX_KEPT,
     DividerBlock,
     Level,
     LinesBlock,
     NoticeBlock,
-    SaidBlock,
+    OutputBlock,
     UserBashBlock,
     tokens,
 )
@@ -26,7 +26,7 @@ from tests.modes.interactive.transcript.looks import look, plain
         ("success", ["", " ✓ It is so and so"]),
     ],
 )
-def test_a_sign_tells_how_important_a_notice_is(level: Level, rows: list[str]) -> None:
+def test_a_sign_shows_how_important_a_notice_is(level: Level, rows: list[str]) -> None:
     assert plain(NoticeBlock(look(), "It is so and so\n", level)) == rows
 
 
@@ -74,7 +74,7 @@ def test_a_command_shows_the_end_of_what_it_writes_and_how_it_ended() -> None:
     assert plain(block) == ["", " !! make", "   nope", "   exit 2"]
 
 
-def test_where_all_of_a_long_output_is_told() -> None:
+def test_where_all_of_a_long_output_is_reported() -> None:
     block = UserBashBlock(look(), "make", is_excluded=False)
 
     path = "/tmp/\x1b]0;owned\x07x.log"
@@ -101,13 +101,13 @@ def test_tokens_are_short() -> None:
     ]
 
 
-def test_what_a_command_tells_has_one_row_of_space_above_whatever_draws_it() -> None:
+def test_what_a_command_shows_has_one_row_of_space_above_whatever_draws_it() -> None:
     for inside in (Text("said"), Text("said", pad_y=0), Text("said", pad_y=3)):
-        assert plain(SaidBlock(look(), inside), 20) == ["", " said"]
-    assert SaidBlock(look(), Text("")).render(20) == []
+        assert plain(OutputBlock(look(), inside), 20) == ["", " said"]
+    assert OutputBlock(look(), Text("")).render(20) == []
 
 
-def test_a_refusal_of_a_provider_is_told_in_its_own_words() -> None:
+def test_a_refusal_of_a_provider_is_reported_in_its_own_words() -> None:
     refusal = '429: {"message":"Slow down"}'
 
     assert plain(NoticeBlock(look(), refusal, "error")) == ["", " ✗ Slow down (HTTP 429)"]
@@ -123,7 +123,7 @@ def test_of_a_command_that_writes_and_writes_only_the_end_is_kept() -> None:
     rows = plain(block)
 
     assert rows[:2] == ["", " ! yes"]
-    assert (rows[-1], len(rows)) == ("   039", MOST_KEPT // 4 + 1)
+    assert (rows[-1], len(rows)) == ("   039", MAX_KEPT // 4 + 1)
 
 
 def test_a_long_command_and_a_long_note_are_wrapped() -> None:

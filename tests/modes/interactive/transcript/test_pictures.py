@@ -6,7 +6,7 @@ from io import BytesIO
 from PIL import Image as Pillow
 
 from pi.ai.messages import Image
-from pi.modes.interactive.transcript.block import Pictures
+from pi.modes.interactive.transcript.block import ImageCache
 from pi.tui.images.graphics import Graphics
 from tests.modes.interactive.transcript.looks import look
 
@@ -18,7 +18,7 @@ def picture() -> Image:
 
 
 def test_where_pictures_cannot_be_shown_there_is_a_line() -> None:
-    rows = Pictures(look()).rows((picture(),), 60)
+    rows = ImageCache(look()).rows((picture(),), 60)
 
     assert len(rows) == 1
     assert "[Image: [image/png] 90x36]" in rows[0]
@@ -28,7 +28,7 @@ def test_a_picture_is_sent_once_however_often_it_is_drawn() -> None:
     written: list[str] = []
     shared = look()
     shared.graphics = Graphics("kitty", write=written.append)
-    pictures, images = Pictures(shared), (picture(),)
+    pictures, images = ImageCache(shared), (picture(),)
 
     first = pictures.rows(images, 60)
     second = pictures.rows(images, 60)
@@ -41,7 +41,7 @@ def test_a_picture_is_sent_once_however_often_it_is_drawn() -> None:
 def test_pictures_that_are_switched_off_or_made_smaller_change_where_they_are() -> None:
     shared = look()
     graphics = shared.graphics = Graphics("kitty", write=lambda data: None)
-    pictures, images = Pictures(shared), (picture(),)
+    pictures, images = ImageCache(shared), (picture(),)
     shown = pictures.rows(images, 60)
 
     shared.graphics = None
@@ -55,4 +55,4 @@ def test_pictures_that_are_switched_off_or_made_smaller_change_where_they_are() 
 
 
 def test_no_pictures_take_no_rows() -> None:
-    assert Pictures(look()).rows((), 60) == []
+    assert ImageCache(look()).rows((), 60) == []

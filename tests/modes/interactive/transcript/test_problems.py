@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.transcript.notices import readable
+from pi.modes.interactive.transcript.notices import describe_provider_error
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         ('429: {"message":"Slow down","type":"rate_limit"}', "Slow down (HTTP 429)"),
         (
@@ -21,12 +21,12 @@ from pi.modes.interactive.transcript.notices import readable
         ('422: {"detail":"no such field"}', "no such field (HTTP 422)"),
         (
             '401: {"message":"Incorrect API key"}',
-            "Incorrect API key (HTTP 401)\nIs the key right? /login stores another one.",
+            "Incorrect API key (HTTP 401)\nCheck the API key; /login stores another one.",
         ),
     ],
 )
-def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str) -> None:
-    assert readable(error) == told
+def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: str) -> None:
+    assert describe_provider_error(error) == reported
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str)
     ],
 )
 def test_whatever_has_another_form_stays_as_it_is(error: str) -> None:
-    assert readable(error) == error
+    assert describe_provider_error(error) == error

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.block import Call
+from pi.modes.interactive.transcript.block import ToolCallState
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock, duration
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, look, plain
 
 
-def test_a_mark_tells_how_a_call_goes() -> None:
+def test_a_mark_shows_how_a_call_goes() -> None:
     marks = []
     for end in ("asking", "running", "done", "failed", "interrupted"):
-        made = Call("1", "ls", now=0.0)
+        made = ToolCallState("1", "ls", now=0.0)
         if end != "asking":
             made.run({"path": "a"}, now=0.0)
         if end in ("done", "failed"):
@@ -30,7 +30,7 @@ def test_a_mark_tells_how_a_call_goes() -> None:
     ]
 
 
-def test_what_took_long_tells_how_long() -> None:
+def test_what_took_long_shows_how_long() -> None:
     made = call("bash", command="make")
     made.end((Text(text="ok"),), None, failed=False, now=75.0)
 

@@ -1,4 +1,4 @@
-"""An editor for tests: keys to press, and what it shows then."""
+"""An editor for tests: keys to press, and the rows it shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pressed(editor: Editor, *keys: str) -> Editor:
 
 
 def shown(editor: Editor, width: int = 20) -> list[str]:
-    """The rows, with the cursor as a bar."""
+    """Returns the rows, with the cursor as a bar."""
     rows = editor.render(width)
     marked = (row.replace(CURSOR_MARKER, "|") for row in rows)
     return [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in marked]

@@ -8,13 +8,13 @@ import pytest
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 from pi.tui.widgets.editor.buffer import Position
-from pi.tui.widgets.editor.suggestions import DEBOUNCE, Completion
+from pi.tui.widgets.editor.suggestions import DEBOUNCE, CompletionRequests
 
 FOUND = Suggestions(items=(Suggestion(value="x"),), prefix="@")
 
 
 class Slow:
-    """Answers when it is let, and counts what became of its questions."""
+    """Responds when the test allows it, and counts the results of requests."""
 
     trigger_characters = "/@"
 
@@ -50,7 +50,7 @@ async def tasks() -> AsyncIterator[TaskScope]:
 
 
 async def settled() -> None:
-    """Let tasks go as far as they can without time passing."""
+    """Runs tasks as far as possible without time passing."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -59,7 +59,7 @@ async def no_wait(seconds: float) -> None:
     await asyncio.sleep(0)
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_typing_is_debounced(tasks: TaskScope) -> None:
     slow, waits = Slow(), list[float]()
     pause = asyncio.Event()
@@ -68,9 +68,9 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
         waits.append(seconds)
         await pause.wait()
 
-    completion = Completion(slow, tasks, sleep)
+    completion = CompletionRequests(slow, tasks, sleep)
     for typed in ("@", "@a", "@ab"):
-        completion.ask([typed], Position(0, len(typed)), lambda found: None)
+        completion.request([typed], Position(0, len(typed)), lambda found: None)
         await settled()
     assert (waits, slow.asked) == ([DEBOUNCE] * 3, [])
     pause.set()
@@ -79,26 +79,26 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
     assert slow.asked == [("@ab", False)]
 
 
-@pytest.mark.trap(198)
-async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
+@pytest.mark.behaviour("completion-is-debounced")
+async def test_an_outdated_request_is_cancelled(
     tasks: TaskScope,
 ) -> None:
     slow, answers = Slow(), list[str]()
-    completion = Completion(slow, tasks, no_wait)
+    completion = CompletionRequests(slow, tasks, no_wait)
 
-    completion.ask(["@a"], Position(0, 2), lambda found: answers.append("old"))
+    completion.request(["@a"], Position(0, 2), lambda found: answers.append("old"))
     await settled()
-    completion.ask(["@ab"], Position(0, 3), lambda found: answers.append("new"))
+    completion.request(["@ab"], Position(0, 3), lambda found: answers.append("new"))
     slow.go.set()
     await settled()
 
     assert (slow.cancelled, answers) == (1, ["new"])
 
 
-async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
+async def test_cancelling_delivers_no_result(tasks: TaskScope) -> None:
     slow, answers = Slow(), list[Suggestions | None]()
-    completion = Completion(slow, tasks, no_wait)
-    completion.ask(["@"], Position(0, 1), answers.append, force=True)
+    completion = CompletionRequests(slow, tasks, no_wait)
+    completion.request(["@"], Position(0, 1), answers.append, force=True)
     await settled()
     completion.cancel()
     slow.go.set()
@@ -108,7 +108,7 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "triggered"),
     [
         ("/", True),
         ("/model son", True),
@@ -120,9 +120,9 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
         ("hello", False),
     ],
 )
-async def test_suggestions_come_by_themselves_only_where_a_trigger_is(
-    tasks: TaskScope, text: str, wanted: bool
+async def test_only_trigger_characters_request_suggestions(
+    tasks: TaskScope, text: str, triggered: bool
 ) -> None:
-    completion = Completion(Slow(), tasks, no_wait)
+    completion = CompletionRequests(Slow(), tasks, no_wait)
 
-    assert completion.is_wanted([text], Position(0, len(text))) is wanted
+    assert completion.is_triggered([text], Position(0, len(text))) is triggered

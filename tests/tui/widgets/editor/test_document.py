@@ -72,7 +72,7 @@ def test_yank_pop_goes_through_what_was_killed_but_only_after_a_yank() -> None:
     assert document.text == ""
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
     document = with_text("see ")
     document.paste(LONG)
@@ -93,7 +93,7 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
     assert document.expanded == f"see {LONG}!"
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 def test_a_marker_that_was_killed_is_its_text_in_the_next_prompt() -> None:
     document = Document()
     document.paste(LONG)
@@ -104,7 +104,7 @@ def test_a_marker_that_was_killed_is_its_text_in_the_next_prompt() -> None:
     assert document.text == LONG
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_a_huge_paste_is_a_marker() -> None:
     document = Document()
     document.paste("line\n" * 200_000)
@@ -113,7 +113,7 @@ def test_a_huge_paste_is_a_marker() -> None:
     assert len(document.expanded) == 1_000_000
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_deleting_takes_whole_graphemes() -> None:
     document = with_text("a👨‍👩‍👧e\u0301")
 
@@ -131,7 +131,7 @@ def test_the_cursor_is_never_left_inside_a_grapheme_that_typing_makes() -> None:
     assert (document.text, document.cursor) == ("e\u0301x", Position(0, 2))
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 def test_a_private_document_remembers_nothing() -> None:
     document = Document(private=True, single_line=True)
     document.type("secret")

@@ -4,7 +4,7 @@ import pytest
 
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.editor.buffer import Units
+from pi.tui.widgets.editor.buffer import TextUnits
 from pi.tui.widgets.editor.layout import border, text_row
 
 
@@ -29,16 +29,16 @@ def test_the_line_is_painted_and_the_label_is_not() -> None:
     assert border(12, lambda text: f"<{text}>", label="Hi") == "<── >Hi< ──────>"
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_terminals_cursor_is_where_the_drawn_one_is() -> None:
-    assert text_row("abc", 1, Units(), width=9) == f"a{CURSOR_MARKER}\x1b[7mb\x1b[27mc"
-    assert text_row("abc", 3, Units(), width=9) == f"abc{CURSOR_MARKER}\x1b[7m \x1b[27m"
+    assert text_row("abc", 1, TextUnits(), width=9) == f"a{CURSOR_MARKER}\x1b[7mb\x1b[27mc"
+    assert text_row("abc", 3, TextUnits(), width=9) == f"abc{CURSOR_MARKER}\x1b[7m \x1b[27m"
 
 
 @pytest.mark.parametrize("text", ["abcdef", "日本語", "a日本"])
 @pytest.mark.parametrize("width", range(1, 6))
 def test_a_row_fits_wherever_the_cursor_is(text: str, width: int) -> None:
     for cursor in [None, *range(len(text) + 1)]:
-        row = text_row(text, cursor, Units(), width=width)
+        row = text_row(text, cursor, TextUnits(), width=width)
         assert visible_width(row) <= width
         assert (CURSOR_MARKER in row) is (cursor is not None)

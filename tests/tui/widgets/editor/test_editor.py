@@ -10,7 +10,7 @@ from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.actions import TUI_ACTIONS
 from pi.tui.input.decoder import Paste
 from pi.tui.input.keymap import Keymap
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
+from pi.tui.mouse import MouseEvent, MouseResult, MouseType
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.document import EDITS
 from pi.tui.widgets.editor.editor import _ACTIONS, Editor
@@ -106,7 +106,7 @@ def test_a_backslash_before_enter_is_a_new_line() -> None:
     assert (editor.get_text(), sent) == ("a\nb\nc", [])
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 def test_a_long_paste_is_shown_as_a_marker_and_sent_in_full() -> None:
     editor, sent = Editor(), list[str]()
     editor.on_submit = sent.append
@@ -119,7 +119,7 @@ def test_a_long_paste_is_shown_as_a_marker_and_sent_in_full() -> None:
     assert sent == [f"see {LONG}"]
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 def test_enter_right_behind_a_paste_submits_it() -> None:
     editor, sent = Editor(), list[str]()
     editor.on_submit = sent.append
@@ -128,7 +128,7 @@ def test_enter_right_behind_a_paste_submits_it() -> None:
     assert sent == ["one\ntwo"]
 
 
-@pytest.mark.trap(192)
+@pytest.mark.behaviour("pasted-text-is-literal")
 @pytest.mark.parametrize("text", ["90:62:3F:A5", "$1 $& \\1", "a\tb", "%s {x}"])
 def test_pasted_text_is_literal(text: str) -> None:
     editor = pressed(Editor(), Paste(text=text).data)
@@ -144,7 +144,7 @@ def test_inserted_text_is_never_a_marker() -> None:
     assert editor.get_text() == LONG
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_up_and_down_keep_their_column_over_wrapped_and_shorter_rows() -> None:
     editor = focused()
     editor.set_text("aaaa bbbb\nc\ndddd")
@@ -160,8 +160,8 @@ def test_up_and_down_keep_their_column_over_wrapped_and_shorter_rows() -> None:
     assert shown(editor, 8)[4] == "|dddd"
 
 
-@pytest.mark.trap(200)
-def test_history_gives_the_draft_back() -> None:
+@pytest.mark.behaviour("drafts-are-kept")
+def test_history_restores_the_draft() -> None:
     editor = focused()
     for prompt in ("one", "two"):
         editor.add_to_history(prompt)
@@ -176,7 +176,7 @@ def test_history_gives_the_draft_back() -> None:
     assert editor.get_text() == "my draft"
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 def test_a_draft_that_history_replaced_for_good_comes_back_by_undo() -> None:
     editor = focused()
     editor.add_to_history("one")
@@ -187,7 +187,7 @@ def test_a_draft_that_history_replaced_for_good_comes_back_by_undo() -> None:
     assert editor.get_text() == "draft"
 
 
-def test_history_has_keys_of_its_own_if_wanted() -> None:
+def test_history_keys_can_be_bound() -> None:
     keymap = Keymap(
         {"tui.editor.historyPrevious": ("ctrl+p",), "tui.editor.historyNext": ("ctrl+n",)}
     )
@@ -254,13 +254,13 @@ def test_the_mouse_puts_the_cursor_where_it_is_pressed() -> None:
     editor.set_text("hello\nworld")
     editor.render(20)
 
-    assert editor.handle_mouse(mouse(3, 1)) == MouseAnswer(handled=True, focus=True, render=True)
+    assert editor.handle_mouse(mouse(3, 1)) == MouseResult(handled=True, focus=True, render=True)
     assert shown(editor)[1] == "hel|lo"
     assert [editor.handle_mouse(mouse(0, 0)), editor.handle_mouse(mouse(0, 9))] == [None, None]
     assert editor.handle_mouse(mouse(0, 1, type="release")) is None
 
 
-@pytest.mark.trap(184)
+@pytest.mark.behaviour("odd-key-events-type-nothing")
 def test_keys_without_text_type_nothing() -> None:
     editor = pressed(
         Editor(), "\x1b[57441;2u", "\x1b[58000u", "\x1b[?1u", ESCAPE, "\x1b[15~", "\uf700"
@@ -287,7 +287,7 @@ KEYS = st.one_of(
 )
 
 
-@pytest.mark.trap(151, 194, 195)
+@pytest.mark.behaviour("lines-fit-the-terminal", "cursor-moves-by-grapheme", "wide-text-wraps")
 @given(st.lists(KEYS, max_size=25), st.integers(1, 24), st.integers(0, 3))
 def test_rows_fit_and_the_cursor_is_visible_whatever_is_done(
     keys: list[str], width: int, padding: int

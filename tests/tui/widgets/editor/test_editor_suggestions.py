@@ -1,4 +1,4 @@
-"""An editor while suggestions are below it."""
+"""The editor while suggestions are visible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def completing() -> AsyncIterator[Editor]:
         yield editor
 
 
-@pytest.mark.trap(197, 198)
+@pytest.mark.behaviour("cursor-at-the-insertion-point", "completion-is-debounced")
 async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completing: Editor) -> None:
     pressed(completing, *"/n")
     await settled()
@@ -42,7 +42,7 @@ async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completin
     assert shown(completing) == ["─" * 20, "/n| ", "─" * 20, "→ new", "  name"]
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_enter_means_the_same_before_the_suggestions_are_there(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
@@ -53,7 +53,7 @@ async def test_enter_means_the_same_before_the_suggestions_are_there(completing:
     assert (sent, completing.get_text()) == (["/model"], "")
 
 
-async def test_whoever_types_on_after_enter_gets_what_was_typed(completing: Editor) -> None:
+async def test_typing_after_enter_keeps_the_typed_text(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
     pressed(completing, *"/mod", ENTER, *"next", ENTER)
@@ -61,7 +61,7 @@ async def test_whoever_types_on_after_enter_gets_what_was_typed(completing: Edit
     assert sent == ["/mod", "next"]
 
 
-async def test_a_command_that_nobody_knows_is_sent_as_it_was_typed(completing: Editor) -> None:
+async def test_an_unknown_command_is_submitted_as_typed(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
     pressed(completing, *"/zzz", ENTER)
@@ -79,7 +79,7 @@ async def test_taking_a_command_with_enter_submits_it(completing: Editor) -> Non
     assert (sent, completing.get_text()) == (["/model"], "")
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 @pytest.mark.parametrize("key", [CTRL_U, CTRL_W, UNDO, LEFT, SHIFT_ENTER, Paste(text="x").data])
 async def test_destructive_edits_and_moves_close_the_suggestions(
     completing: Editor, key: str
@@ -103,7 +103,7 @@ async def test_backspace_asks_again(completing: Editor) -> None:
     assert shown(completing)[3:] == ["→ model  choose", "  new", "  name"]
 
 
-async def test_a_list_that_is_longer_says_where_one_is(completing: Editor) -> None:
+async def test_a_longer_list_shows_the_position(completing: Editor) -> None:
     completing.set_autocomplete_max_visible(2)
     pressed(completing, "/")
     await settled()

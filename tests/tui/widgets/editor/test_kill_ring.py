@@ -26,14 +26,14 @@ def test_what_is_killed_in_a_row_is_one_text() -> None:
     assert ring.latest == "abc"
 
 
-def test_an_empty_ring_gives_nothing_and_keeps_nothing_empty() -> None:
+def test_an_empty_ring_returns_nothing_and_ignores_empty_texts() -> None:
     ring = KillRing()
     ring.add("")
 
     assert (ring.latest, ring.rotate()) == ("", "")
 
 
-def test_the_oldest_texts_are_forgotten() -> None:
+def test_the_oldest_texts_are_dropped() -> None:
     ring = KillRing()
     for number in range(MAX_KILL_RING_ENTRIES + 1):
         ring.add(str(number))

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.buffer import Position, TextUnits
 from pi.tui.widgets.editor.document import PasteMarkers
 from pi.tui.widgets.editor.layout import Layout, Row, _wrap_units, wrap_line
 
 TEXTS = st.text("ab c日é\u0301👍", max_size=30)
 
 
-def wrapped(line: str, width: int, units: Units | None = None) -> list[str]:
-    return [line[start:end] for start, end in wrap_line(line, width, units or Units())]
+def wrapped(line: str, width: int, units: TextUnits | None = None) -> list[str]:
+    return [line[start:end] for start, end in wrap_line(line, width, units or TextUnits())]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_lines_break_behind_blanks_or_anywhere(line: str, width: int, rows: list
     assert wrapped(line, width) == rows
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 @pytest.mark.parametrize(
     ("line", "width", "rows"),
     [
@@ -49,12 +49,12 @@ def test_wide_characters_break_between_each_other_and_do_not_overflow(
     assert wrapped(line, width) == rows
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 def test_a_marker_is_never_broken() -> None:
     markers = PasteMarkers()
     marker = markers.shorten("x" * 2000)
 
-    assert wrapped(f"some words {marker} more", 24, Units(markers.spans)) == [
+    assert wrapped(f"some words {marker} more", 24, TextUnits(markers.spans)) == [
         "some words ",
         f"{marker} ",
         "more",
@@ -73,12 +73,12 @@ def test_rows_fit_but_for_a_blank_at_the_end_and_together_are_the_line(
 
 @given(st.text("ab c", max_size=30), st.integers(1, 12))
 def test_plain_text_wraps_as_any_other(line: str, width: int) -> None:
-    assert wrap_line(line, width, Units()) == _wrap_units(list(line), width)
+    assert wrap_line(line, width, TextUnits()) == _wrap_units(list(line), width)
 
 
 def test_places_and_cells_belong_together() -> None:
     lines = ["foo bar baz", "x"]
-    layout = Layout(Units())
+    layout = Layout(TextUnits())
     layout.update(lines, 7)
 
     assert [layout.row(number) for number in range(layout.height)] == [
@@ -97,7 +97,7 @@ def test_places_and_cells_belong_together() -> None:
 def test_every_cursor_place_is_found_again_by_its_cell(
     lines: list[str], width: int, data: st.DataObject
 ) -> None:
-    units = Units()
+    units = TextUnits()
     layout = Layout(units)
     layout.update(lines, width)
     row = data.draw(st.integers(0, len(lines) - 1))
@@ -118,10 +118,10 @@ LINES = st.lists(
 
 @given(st.lists(st.tuples(LINES, st.sampled_from([3, 8])), min_size=1, max_size=5))
 def test_a_layout_that_was_updated_is_like_a_new_one(steps: list[tuple[list[str], int]]) -> None:
-    updated = Layout(Units())
+    updated = Layout(TextUnits())
     for lines, width in steps:
         updated.update(lines, width)
-        fresh = Layout(Units())
+        fresh = Layout(TextUnits())
         fresh.update(lines, width)
         assert [updated.row(number) for number in range(updated.height)] == [
             fresh.row(number) for number in range(fresh.height)

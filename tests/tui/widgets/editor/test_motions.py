@@ -3,17 +3,17 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.widgets.editor import buffer as motions
-from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, Units
+from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, TextUnits
 
 
 def moved(marked: str, motion: Motion) -> str:
-    """The text with a bar where the cursor is, before and after."""
+    """Returns the text with a bar at the cursor, after the motion."""
     at = marked.index("|")
     buffer = Buffer(marked[:at])
     cursor = buffer.cursor
     buffer.replace(cursor, cursor, marked[at + 1 :])
     buffer.cursor = cursor
-    row, col = motion(buffer, Units())
+    row, col = motion(buffer, TextUnits())
     lines = list(buffer.lines)
     lines[row] = f"{lines[row][:col]}|{lines[row][col:]}"
     return "\n".join(lines)
@@ -49,11 +49,11 @@ def moved(marked: str, motion: Motion) -> str:
         (motions.back_to("z"), "a|b", "a|b"),
     ],
 )
-def test_motions_lead_where_they_say(motion: Motion, before: str, after: str) -> None:
+def test_motions_return_their_targets(motion: Motion, before: str, after: str) -> None:
     assert moved(before, motion) == after
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_moves_and_jumps_never_stop_inside_a_grapheme() -> None:
     family, accent = "👨‍👩‍👧", "e\u0301"
 
@@ -64,6 +64,6 @@ def test_moves_and_jumps_never_stop_inside_a_grapheme() -> None:
 
 def test_a_motion_changes_nothing() -> None:
     buffer = Buffer("ab")
-    motions.left(buffer, Units())
+    motions.left(buffer, TextUnits())
 
     assert (buffer.text, buffer.cursor) == ("ab", Position(0, 2))

@@ -21,7 +21,7 @@ def test_only_long_texts_become_markers(text: str, shown: str) -> None:
     assert PasteMarkers().shorten(text) == shown
 
 
-@pytest.mark.trap(192)
+@pytest.mark.behaviour("pasted-text-is-literal")
 def test_markers_expand_to_the_literal_text() -> None:
     markers = PasteMarkers()
     dollar = "$1 \\1 \\g<0> [paste #2 +11 lines]" + "x" * 1000

@@ -17,7 +17,7 @@ from pi.tui.completion.sources import (
 )
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.suggestions import Suggesting
+from pi.tui.widgets.editor.suggestions import SuggestionPopup
 from pi.tui.widgets.select_list import SelectTheme
 from tests.tui.widgets.editor.test_completion import no_wait, settled
 
@@ -58,10 +58,10 @@ def run(do: Callable[[], None]) -> None:
 
 def suggesting(
     tasks: TaskScope | None, text: str, deliver: Callable[[Callable[[], None]], None] = run
-) -> tuple[Document, Suggesting]:
+) -> tuple[Document, SuggestionPopup]:
     document, keymap = Document(), Keymap()
     document.insert(text)
-    found = Suggesting(
+    found = SuggestionPopup(
         document,
         keymap,
         SelectTheme(),
@@ -74,13 +74,13 @@ def suggesting(
     return document, found
 
 
-def press(popup: Suggesting, data: str) -> str:
+def press(popup: SuggestionPopup, data: str) -> str:
     return popup.handle_input(data, Keymap().actions(data))
 
 
 async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
 
     assert popup.render(30) == ["→ new", "  name"]
@@ -88,13 +88,13 @@ async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> 
 
 async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/mo")
-    popup.ask()
+    popup.request()
     await settled()
     assert press(popup, "\t") == "handled"
     assert (document.text, popup.is_open) == ("/model ", False)
 
     document, popup = suggesting(tasks, "/mo")
-    popup.ask()
+    popup.request()
     await settled()
     assert (press(popup, "\r"), document.text) == ("submit", "/model ")
 
@@ -112,7 +112,7 @@ async def test_enter_submits_what_was_typed_in_full(
     tasks: TaskScope, typed: str, outcome: str, text: str
 ) -> None:
     document, popup = suggesting(tasks, typed)
-    popup.ask()
+    popup.request()
     await settled()
     assert popup.is_open
 
@@ -121,7 +121,7 @@ async def test_enter_submits_what_was_typed_in_full(
 
 async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
 
     assert (press(popup, "\x1b[B"), popup.render(30)) == ("handled", ["  new", "→ name"])
@@ -130,12 +130,12 @@ async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
     assert press(popup, "\x1b") == "ignored"
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "compare @note with @notes.txt")
     for _ in " with @notes.txt":
         document.move(lambda buffer, units: buffer.cursor._replace(col=buffer.cursor.col - 1))
-    popup.ask()
+    popup.request()
     await settled()
     press(popup, "\t")
 
@@ -144,28 +144,28 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
     assert document.text == "compare @note with @notes.txt"
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
     document.type("e")
 
     assert (press(popup, "\r"), document.text) == ("ignored", "/ne")
 
 
-async def test_what_asks_for_nothing_closes_the_list(tasks: TaskScope) -> None:
+async def test_text_without_a_trigger_closes_the_list(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "@n")
-    popup.ask()
+    popup.request()
     await settled()
     assert popup.is_open
     document.type(" ")
-    popup.ask()
+    popup.request()
 
     assert not popup.is_open
 
 
-async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
+async def test_a_single_completion_is_applied_and_a_directory_is_listed(
     tasks: TaskScope,
 ) -> None:
     answers: asyncio.Queue[None] = asyncio.Queue()
@@ -184,9 +184,9 @@ async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
     assert popup.render(20) == ["→ deep/", "  main.py"]
 
 
-async def test_without_a_scope_there_is_nobody_to_ask() -> None:
+async def test_without_a_task_scope_no_requests_are_sent() -> None:
     _, popup = suggesting(None, "/n")
-    popup.ask()
+    popup.request()
     popup.complete()
 
     assert not popup.is_open

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.tui.widgets.editor.buffer import Buffer, Position
-from pi.tui.widgets.editor.document import MOST_STEPS, UndoStack
+from pi.tui.widgets.editor.document import MAX_STEPS, UndoStack
 
 
 def typed(buffer: Buffer, stack: UndoStack, text: str, *, joins: bool = False) -> None:
@@ -45,7 +45,7 @@ def test_something_new_ends_what_could_be_redone() -> None:
 
 def test_only_so_many_steps_are_kept() -> None:
     buffer, stack = Buffer(), UndoStack()
-    for _ in range(MOST_STEPS + 5):
+    for _ in range(MAX_STEPS + 5):
         typed(buffer, stack, "x")
     while stack.undo(buffer):
         pass

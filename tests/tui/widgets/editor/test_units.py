@@ -3,19 +3,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.editor.buffer import Units
+from pi.tui.widgets.editor.buffer import TextUnits
 
 FAMILY = "👨‍👩‍👧"
 
 
 def bracketed(line: str) -> list[tuple[int, int]]:
-    """Everything between brackets is one unit."""
+    """Treats text between brackets as one unit."""
     start, end = line.find("["), line.find("]")
     return [(start, end + 1)] if 0 <= start < end else []
 
 
 def test_graphemes_and_uncuttable_parts_are_units() -> None:
-    units = Units(bracketed)
+    units = TextUnits(bracketed)
 
     assert units.split(f"a{FAMILY}e\u0301[xy]z") == ["a", FAMILY, "e\u0301", "[xy]", "z"]
     assert units.split("ab") == ["a", "b"]
@@ -23,7 +23,7 @@ def test_graphemes_and_uncuttable_parts_are_units() -> None:
 
 
 def test_steps_go_from_border_to_border() -> None:
-    units, line = Units(bracketed), "a[xy]b"
+    units, line = TextUnits(bracketed), "a[xy]b"
 
     assert [units.after(line, col) for col in (0, 1, 5, 6)] == [1, 5, 6, 6]
     assert [units.before(line, col) for col in (0, 1, 5, 6)] == [0, 0, 1, 5]
@@ -32,7 +32,7 @@ def test_steps_go_from_border_to_border() -> None:
 
 @given(st.text(max_size=12))
 def test_every_place_between_units_is_reached_both_ways(line: str) -> None:
-    units = Units()
+    units = TextUnits()
     forward, back = [0], [len(line)]
     while forward[-1] < len(line):
         forward.append(units.after(line, forward[-1]))

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.buffer import Position, TextUnits
 from pi.tui.widgets.editor.layout import Row, Viewport
 
 
 def viewport(lines: list[str], cursor: Position, *, width: int = 10, height: int = 3) -> Viewport:
-    view = Viewport(Units())
+    view = Viewport(TextUnits())
     view.update(lines, cursor, width=width, height=height)
     return view
 
@@ -26,7 +26,7 @@ def test_the_window_follows_the_cursor() -> None:
     assert (view.above, view.below, view.on_first_row, view.on_last_row) == (0, 0, True, True)
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_vertical_moves_keep_the_column_over_shorter_rows() -> None:
     lines = ["abcdef", "x", "日本語"]
     view = viewport(lines, Position(0, 5))
@@ -35,7 +35,7 @@ def test_vertical_moves_keep_the_column_over_shorter_rows() -> None:
     assert down == Position(1, 1)
     view.update(lines, down, width=10, height=3)
     assert view.moved(1) == Position(2, 2)
-    view.forget_column()
+    view.reset_column()
     assert view.moved(1) == Position(2, 0)
 
 
@@ -46,7 +46,7 @@ def test_a_cell_of_the_window_is_a_place() -> None:
     assert view.at(1, 9) == Position(4, 1)
 
 
-def test_nothing_is_too_small() -> None:
+def test_very_small_sizes_are_supported() -> None:
     view = viewport(["ab"], Position(0, 2), width=0, height=0)
 
     assert view.visible == [Row(0, 1, 2)]

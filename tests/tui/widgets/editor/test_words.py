@@ -2,19 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import Units, first_word
+from pi.tui.widgets.editor.buffer import TextUnits, first_word
 
 
 def words(text: str) -> list[str]:
     found = []
     while text:
-        length = first_word(Units().split(text))
+        length = first_word(TextUnits().split(text))
         found.append(text[:length])
         text = text[length:]
     return found
 
 
-@pytest.mark.trap(196)
+@pytest.mark.behaviour("word-moves")
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -1,4 +1,4 @@
-"""Markdown texts, made up or random."""
+"""Markdown texts, fixed or random."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ cuts = st.lists(st.integers(min_value=1, max_value=12), min_size=1, max_size=8)
 
 
 def chunks(text: str, lengths: list[int]) -> list[str]:
-    """The text in pieces of these lengths, over and over."""
+    """Splits the text into chunks of these lengths, repeated."""
     pieces: list[str] = []
     place = number = 0
     while place < len(text):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pi.tui.widgets.markdown.draw import plain_text
 from pi.tui.widgets.markdown.nodes import Code, Inline, Link, Plain
-from pi.tui.widgets.markdown.parse import linked
+from pi.tui.widgets.markdown.parse import link_bare_urls
 
 
 def link(url: str) -> Link:
@@ -29,23 +29,23 @@ def link(url: str) -> Link:
     ],
 )
 def test_an_address_ends_where_the_sentence_goes_on(text: str, url: str, rest: str) -> None:
-    nodes = linked([Plain(text=f"see ({text}")])
+    nodes = link_bare_urls([Plain(text=f"see ({text}")])
 
     after = (Plain(text=rest),) if rest else ()
     assert nodes == (Plain(text="see ("), link(url), *after)
 
 
 @pytest.mark.parametrize("text", ["https://", "xhttps://a.b", "ftp://a.b", "a://b", "https:// a"])
-def test_what_is_no_address_stays(text: str) -> None:
+def test_text_that_is_not_a_url_is_unchanged(text: str) -> None:
     nodes = [Plain(text=text)]
 
-    assert linked(nodes) == tuple(nodes)
+    assert link_bare_urls(nodes) == tuple(nodes)
 
 
 def test_an_address_may_come_in_pieces() -> None:
     nodes: list[Inline] = [Plain(text="https://a.b/c"), Plain(text="_"), Plain(text="d e")]
 
-    assert linked([*nodes, Code(text="https://x.y")]) == (
+    assert link_bare_urls([*nodes, Code(text="https://x.y")]) == (
         link("https://a.b/c_d"),
         Plain(text=" e"),
         Code(text="https://x.y"),
@@ -56,4 +56,4 @@ def test_an_address_may_come_in_pieces() -> None:
 def test_no_letter_is_lost(one: str, other: str) -> None:
     nodes = [Plain(text=one), Plain(text="https://" + other)]
 
-    assert plain_text(linked(nodes)) == plain_text(nodes)
+    assert plain_text(link_bare_urls(nodes)) == plain_text(nodes)

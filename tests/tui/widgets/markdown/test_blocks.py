@@ -4,20 +4,20 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.draw import _code_rows, draw_blocks, forget_code, starts_apart
-from pi.tui.widgets.markdown.nodes import CodeBlock, Look, MarkdownTheme
+from pi.tui.widgets.markdown.draw import _code_rows, clear_code_cache, draw_blocks, needs_gap
+from pi.tui.widgets.markdown.nodes import CodeBlock, MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, italic=str, underline=str))
 
 
-def drawn(source: str, width: int = 30, look: Look = PLAIN) -> list[str]:
+def drawn(source: str, width: int = 30, look: MarkdownStyle = PLAIN) -> list[str]:
     return draw_blocks([placed.block for placed in parse(source)], width, look)
 
 
 def test_headings_differ_by_level() -> None:
     assert drawn("# a\n## b\n### c\n") == ["a", "", "b", "", "### c"]
-    assert drawn("# a\n## b\n", look=Look()) == [
+    assert drawn("# a\n## b\n", look=MarkdownStyle()) == [
         "\x1b[1;4ma\x1b[22;24m",
         "",
         "\x1b[1mb\x1b[22m",
@@ -33,7 +33,7 @@ def test_code_stands_between_its_fences() -> None:
 
 
 def test_only_lines_of_code_that_are_whole_are_remembered() -> None:
-    forget_code()
+    clear_code_cache()
     for growing in ("x", "x = ", "x = 1"):
         drawn(f"```py\nwhole\n{growing}")
     assert _code_rows.cache_info().currsize == 1
@@ -48,7 +48,7 @@ def test_code_comes_in_parts() -> None:
     ]
 
     assert draw_blocks(parts, 20, PLAIN) == ["```py", *["  a", "  b"] * 3, "```"]
-    assert [starts_apart(part) for part in parts] == [True, False, False]
+    assert [needs_gap(part) for part in parts] == [True, False, False]
 
 
 def test_a_growing_line_of_code_is_shown() -> None:
@@ -59,7 +59,7 @@ def test_a_growing_line_of_code_is_shown() -> None:
     ]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_nested_lists_in_quotes_are_kept() -> None:
     assert drawn("> a\n>\n> - b\n>   - c\n") == ["│ a", "│ ", "│ - b", "│   - c"]
 
@@ -85,7 +85,7 @@ def test_tasks_show_whether_they_are_done() -> None:
     assert drawn("- [x] a\n- [ ] b\n") == ["- [x] a", "- [ ] b"]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_numbers_go_on_after_code() -> None:
     assert drawn("1. a\n```\nx\n```\n2. b\n3. c\n") == [
         "1. a",
@@ -99,7 +99,7 @@ def test_numbers_go_on_after_code() -> None:
     ]
 
 
-@pytest.mark.trap(172)
+@pytest.mark.behaviour("user-text-is-literal")
 def test_markers_can_be_kept_as_typed() -> None:
     typed = replace(PLAIN, keeps_list_markers=True)
 
@@ -115,7 +115,7 @@ def test_a_rule_goes_across() -> None:
     assert [visible_width(row) for row in drawn("---\n", 30) + drawn("---\n", 200)] == [30, 80]
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @pytest.mark.parametrize("width", range(1, 14))
 def test_what_is_nested_fits_the_narrowest_screen(width: int) -> None:
     source = "> > - a word\n> >   ```\n> >   code here\n> >   ```\n" + "1. " * 9 + "日本\n"

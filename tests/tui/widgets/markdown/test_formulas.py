@@ -31,7 +31,7 @@ def test_a_formula_is_shown_as_characters(source: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["5 and ", "HOME/bin:", "a_b", "x", ""])
-def test_what_may_be_something_else_is_no_formula(source: str) -> None:
+def test_ambiguous_text_is_not_a_formula(source: str) -> None:
     assert formula(source) is None
 
 
@@ -39,17 +39,17 @@ def test_what_may_be_something_else_is_no_formula(source: str) -> None:
     "source",
     [r"\begin{matrix}a\end{matrix}", r"\unheard{x}", r"\frac{a}", "x^", "^{", "a^2}", r"x^2 \\ y"],
 )
-def test_what_a_line_cannot_show_is_left_to_the_reader(source: str) -> None:
+def test_a_formula_beyond_one_line_is_shown_as_source(source: str) -> None:
     assert formula(source) is None
 
 
 @given(st.text(r"\ab{}^_[] ", max_size=30) | st.text(max_size=30))
-def test_no_source_is_too_odd(source: str) -> None:
+def test_no_formula_source_raises(source: str) -> None:
     shown = formula(rf"\pi {source}")
 
     assert shown is None or shown.startswith("π")
 
 
 @pytest.mark.parametrize("source", ["{" * 5000 + "x^2" + "}" * 5000, "x" + "^" * 5000 + "2"])
-def test_deep_nesting_is_left_to_the_reader(source: str) -> None:
+def test_deeply_nested_formulas_are_shown_as_source(source: str) -> None:
     assert formula(source) is None

@@ -29,13 +29,13 @@ def test_code_is_coloured_line_by_line() -> None:
     ]
 
 
-@pytest.mark.trap(171)
+@pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("language", ["", "no-such-language", "text"])
 def test_without_a_known_language_code_stays_plain(language: str) -> None:
     assert highlight("if 1:\n\n  pass\n", language, THEME) == ["if 1:", "", "  pass"]
 
 
-@pytest.mark.trap(171)
+@pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("language", ["kt", "jsonc", "jsonl", "hpp", "h", "mjs", "Python"])
 def test_languages_are_known_by_the_names_that_people_write(language: str) -> None:
     assert highlight("1\n", language, THEME) == ["=1="]
@@ -48,7 +48,7 @@ def test_lines_of_a_patch_differ(language: str) -> None:
     assert highlight(patch, language, THEME) == ["#@@ -1 +1 @@#", "(-old)", "<+new>", " same"]
 
 
-def test_a_lexer_that_rewrites_the_code_is_not_believed() -> None:
+def test_the_output_of_a_lexer_that_changes_the_code_is_ignored() -> None:
     assert highlight("\ufeffif\n", "python", THEME) == ["\ufeffif"]
 
 
@@ -57,7 +57,7 @@ def test_empty_code_has_no_lines() -> None:
     assert highlight("\n\n", "python", THEME) == ["", ""]
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 def test_code_is_cut_into_pieces_where_nothing_is_open() -> None:
     function = "def f():\n" + "    pass\n" * 30 + "\n\n"
     docstring = 'x = """\n' + "text\n\n" * 20 + '"""\n\n'

@@ -5,13 +5,13 @@ import pytest
 from pi.tui.widgets.markdown.draw import draw_inline, plain_text
 from pi.tui.widgets.markdown.nodes import (
     Code,
+    ImageNode,
     Inline,
     Link,
-    Look,
+    MarkdownStyle,
     MarkdownTheme,
-    Marked,
-    Picture,
     Plain,
+    StyledSpan,
 )
 
 MARKED = MarkdownTheme(
@@ -35,24 +35,26 @@ def link(url: str, text: str) -> Link:
         (Plain(text="a"), "a"),
         (Code(text="a"), "`a`"),
         (
-            Marked(mark="bold", children=(Marked(mark="italic", children=(Plain(text="a"),)),)),
+            StyledSpan(
+                mark="bold", children=(StyledSpan(mark="italic", children=(Plain(text="a"),)),)
+            ),
             "*/a/*",
         ),
-        (Marked(mark="strike", children=(Plain(text="a"),)), "-a-"),
+        (StyledSpan(mark="strike", children=(Plain(text="a"),)), "-a-"),
         (link("https://e.org", "here"), "<here> {(https://e.org)}"),
         (link("https://e.org", "https://e.org"), "<https://e.org>"),
         (link("mailto:a@e.org", "a@e.org"), "<a@e.org>"),
         (link("", "nowhere"), "<nowhere>"),
-        (Picture(url="p.png", children=(Plain(text="cat"),)), "<[cat]> {(p.png)}"),
-        (Picture(url="p.png", children=()), "<[image]> {(p.png)}"),
+        (ImageNode(url="p.png", children=(Plain(text="cat"),)), "<[cat]> {(p.png)}"),
+        (ImageNode(url="p.png", children=()), "<[image]> {(p.png)}"),
     ],
 )
 def test_every_kind_of_text_is_painted(node: Inline, shown: str) -> None:
-    assert draw_inline([node], Look(theme=MARKED)) == shown
+    assert draw_inline([node], MarkdownStyle(theme=MARKED)) == shown
 
 
-def test_what_must_not_be_clicked_is_written_out() -> None:
-    look = Look(theme=MARKED, has_hyperlinks=True)
+def test_unsafe_links_are_written_out() -> None:
+    look = MarkdownStyle(theme=MARKED, has_hyperlinks=True)
     nodes = (Link(url="file:///etc/passwd", children=(Plain(text="here"),)),)
 
     assert "file:///etc/passwd" in draw_inline(nodes, look)
@@ -60,7 +62,7 @@ def test_what_must_not_be_clicked_is_written_out() -> None:
 
 
 def test_a_terminal_with_hyperlinks_gets_them() -> None:
-    look = Look(theme=MARKED, has_hyperlinks=True)
+    look = MarkdownStyle(theme=MARKED, has_hyperlinks=True)
 
     assert draw_inline([link("https://e.org", "here")], look) == (
         "\x1b]8;;https://e.org\x07<here>\x1b]8;;\x07"
@@ -69,7 +71,7 @@ def test_a_terminal_with_hyperlinks_gets_them() -> None:
 
 def test_plain_text_is_what_is_left_without_marks() -> None:
     nodes: list[Inline] = [
-        Marked(mark="bold", children=(Code(text="a"),)),
+        StyledSpan(mark="bold", children=(Code(text="a"),)),
         Plain(text="b"),
         link("u", "c"),
     ]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme
 
 
 def test_without_a_theme_only_marks_are_seen() -> None:
@@ -10,5 +10,5 @@ def test_without_a_theme_only_marks_are_seen() -> None:
     assert (theme.text("x"), theme.code("x"), theme.syntax.keyword("x")) == ("x", "x", "x")
 
 
-def test_a_look_can_be_a_key_of_something_remembered() -> None:
-    assert hash(Look()) == hash(Look())
+def test_a_style_can_be_a_cache_key() -> None:
+    assert hash(MarkdownStyle()) == hash(MarkdownStyle())

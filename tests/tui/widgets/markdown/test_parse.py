@@ -10,15 +10,15 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Item,
     Link,
     List,
-    Marked,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
 from pi.tui.widgets.markdown.parse import language_of, link_definitions, parse
@@ -43,18 +43,18 @@ def test_text_with_marks_code_and_links() -> None:
         Paragraph(
             children=(
                 plain("a "),
-                Marked(
+                StyledSpan(
                     mark="bold",
-                    children=(plain("b "), Marked(mark="italic", children=(plain("c"),))),
+                    children=(plain("b "), StyledSpan(mark="italic", children=(plain("c"),))),
                 ),
                 plain(" "),
-                Marked(mark="strike", children=(plain("d"),)),
+                StyledSpan(mark="strike", children=(plain("d"),)),
                 plain(" "),
                 Code(text="e"),
                 plain(" "),
                 Link(url="u", children=(plain("f"),)),
                 plain(" "),
-                Picture(url="v", children=(plain("g"),)),
+                ImageNode(url="v", children=(plain("g"),)),
                 plain("\n"),
                 plain("h"),
                 plain("\n"),
@@ -169,7 +169,7 @@ def test_formulas_between_escaped_brackets_are_drawn_too(source: str, shown: str
 
 def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
     address = Link(url="http://a.b/c_d", children=(Plain(text="http://a.b/c_d"),))
-    bold = Marked(mark="bold", children=(Plain(text="http://x.y"),))
+    bold = StyledSpan(mark="bold", children=(Plain(text="http://x.y"),))
 
     assert blocks("- http://a.b/c_d\n\n**http://a.b/c_d** `http://x.y` [**http://x.y**](z)") == [
         List(
@@ -178,7 +178,7 @@ def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
         ),
         Paragraph(
             children=(
-                Marked(mark="bold", children=(address,)),
+                StyledSpan(mark="bold", children=(address,)),
                 Plain(text=" "),
                 Code(text="http://x.y"),
                 Plain(text=" "),
@@ -188,13 +188,13 @@ def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
     ]
 
 
-@pytest.mark.trap(172)
+@pytest.mark.behaviour("user-text-is-literal")
 def test_backslashes_can_be_kept() -> None:
     assert blocks(r"a\*b\\c\d", keep_backslashes=True) == [paragraph("a", r"\*b", r"\\c\d")]
     assert blocks(r"a\*b") == [paragraph("a", "*b")]
 
 
-def test_links_defined_elsewhere_are_found() -> None:
+def test_external_link_definitions_are_used() -> None:
     definitions = link_definitions("[Ref]: https://example.org\n")
     [placed] = parse("[text][ref] [unknown]", definitions)
 
@@ -207,7 +207,7 @@ def test_links_defined_elsewhere_are_found() -> None:
     )
 
 
-def test_character_references_do_not_smuggle_controls() -> None:
+def test_character_references_cannot_inject_controls() -> None:
     assert blocks("&#27;[2J &#x9b;3J [x](<&#27;]0;t&#7;>)") == [
         Paragraph(
             children=(
@@ -218,7 +218,7 @@ def test_character_references_do_not_smuggle_controls() -> None:
     ]
 
 
-@pytest.mark.trap(163)
+@pytest.mark.behaviour("long-content-does-not-overflow")
 @pytest.mark.parametrize("source", [">" * 3000 + " deep", "- " * 3000 + "deep", "[" * 3000])
 def test_deep_nesting_does_not_overflow(source: str) -> None:
     assert len(blocks(source)) == 1

@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.widgets.markdown.draw import draw_block
-from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.streaming import settled_part
+from pi.tui.widgets.markdown.streaming import stable_part
 from pi.tui.widgets.markdown.widget import Markdown
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, italic=str, underline=str))
 
 
 def settled(source: str, width: int = 20) -> list[str]:
-    """The rows of a source's only block that stay."""
+    """Returns the stable rows of a source with one block."""
     [placed] = parse(source)
-    part = settled_part(placed.block)
+    part = stable_part(placed.block)
     if part is None:
         return []
     rows = [strip_sequences(row) for row in draw_block(part.block, width, PLAIN)]
@@ -50,7 +50,7 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
         "~~five",
     ],
 )
-def test_from_a_mark_on_that_is_not_closed_nothing_is_sure(opening: str) -> None:
+def test_text_after_an_open_mark_is_not_stable(opening: str) -> None:
     assert settled(f"one two three four {opening} six seven eight nine ten") == []
     assert settled(f"zero one two three four {opening} six seven eight") == ["zero one two three"]
 
@@ -62,28 +62,28 @@ def test_an_underscore_behind_an_escaped_one_may_open_something() -> None:
 @pytest.mark.parametrize(
     "closed", ["**five**", "`five`", "[five]", "<b>", "a_b_c", "5 * 3", "[five](u)"]
 )
-def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> None:
+def test_closed_marks_are_stable(closed: str) -> None:
     assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
 
 
 @pytest.mark.parametrize("end", ["*", "**", "***"])
-def test_what_was_closed_by_the_last_character_is_not_sure(end: str) -> None:
+def test_a_mark_closed_by_the_last_character_is_not_stable(end: str) -> None:
     assert settled(f"*one two three four five six seven-{end}") == []
 
 
 @pytest.mark.parametrize("end", ["\\", "&", "&am", "&#3"])
-def test_the_start_of_what_may_get_shorter_is_not_sure(end: str) -> None:
-    """Without it the word before it may fit into the row above."""
+def test_the_start_of_shrinking_text_is_not_stable(end: str) -> None:
+    """Without it, the word before it may fit into the row above."""
     assert settled(f"one 234567890123456{end}") == []
 
 
-def test_a_mark_that_nobody_closed_for_long_stays_a_mark() -> None:
+def test_a_mark_left_open_for_long_stays_literal() -> None:
     source = f"*one {'word ' * 300}"
 
     assert len(settled(source)) > 10
 
 
-def test_the_line_that_may_be_the_head_of_a_table_is_not_sure() -> None:
+def test_a_possible_table_head_is_not_stable() -> None:
     assert settled("some words before it\nand these\n| name | what", 12) == ["some words"]
 
 
@@ -114,12 +114,12 @@ def test_rows_of_a_table_stay_as_soon_as_its_columns_do() -> None:
 
     assert settled("\n".join(lines[:-1])) == []
     assert settled("\n".join(lines))[-2:] == ["│ 10 │ words │", "│ 11 │ words │"]
-    assert settled("> " + "\n> ".join(lines)) == []  # there its last row may still grow
+    assert settled("> " + "\n> ".join(lines)) == []  # its last row may still grow there
     assert settled("> " + "\n> ".join((*lines, lines[-1])))[-1] == "│ │ 11 │ words │"
 
 
 @pytest.mark.parametrize("source", ["# a heading", "---"])
-def test_short_blocks_are_sure_when_they_are_over(source: str) -> None:
+def test_short_blocks_are_stable_when_complete(source: str) -> None:
     assert settled(source) == []
 
 
@@ -164,16 +164,14 @@ blocks = st.one_of(
 )
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 @given(
     st.lists(blocks, min_size=1, max_size=3).map("\n\n".join),
     st.integers(1, 60),
     st.integers(12, 70),
     st.booleans(),
 )
-def test_what_stays_is_never_said_otherwise(
-    source: str, step: int, width: int, draws_formulas: bool
-) -> None:
+def test_stable_rows_never_change(source: str, step: int, width: int, draws_formulas: bool) -> None:
     widget = Markdown(is_streaming=True, draws_formulas=draws_formulas)
     sure: list[str] = []
     for start in range(0, len(source), step):

@@ -36,7 +36,7 @@ def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> Non
     assert splitter.tail(is_last=False).blocks == [paragraph("two")]
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 def test_items_are_final_one_by_one_and_the_list_goes_on() -> None:
     splitter = Splitter()
     final = [*splitter.append("1. a\n\n1"), *splitter.append(". b\n1. c")]
@@ -65,7 +65,7 @@ def test_code_is_final_when_its_fence_closes() -> None:
     assert splitter.tail(is_last=False).blocks == [paragraph("more")]
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 def test_long_code_becomes_final_in_pieces() -> None:
     splitter = Splitter()
     function = "def f():\n" + "    pass\n" * 30 + "\n\n"
@@ -94,7 +94,7 @@ def test_fences_inside_a_list_belong_to_the_list() -> None:
     assert block.items[0].children == (paragraph("a"), code("x\n"))
 
 
-@pytest.mark.trap(171)
+@pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("half", ["`", "```", "```py", "~~", "-", "--", "=", "#", "12", "3."])
 def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
     splitter = Splitter()
@@ -113,14 +113,14 @@ def test_half_a_line_in_quotes_and_lists_waits_as_well(source: str) -> None:
     assert splitter.tail(is_last=False) == whole.tail(is_last=False)
 
 
-def test_what_waited_is_shown_in_the_end() -> None:
+def test_ambiguous_text_is_shown_at_the_end() -> None:
     splitter = Splitter()
     splitter.append("text\n\n12")
 
     assert splitter.tail(is_last=True).blocks == [paragraph("text"), paragraph("12")]
 
 
-@pytest.mark.trap(171)
+@pytest.mark.behaviour("open-fence-does-not-flicker")
 def test_half_of_a_closing_fence_is_not_shown_as_code() -> None:
     splitter = Splitter()
     splitter.append("```py\nx\n``")
@@ -146,7 +146,7 @@ def test_a_definition_serves_the_blocks_after_it() -> None:
     ]
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 @given(sources, cuts)
 def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: list[int]) -> None:
     at_once, bit_by_bit = Splitter(), Splitter()
@@ -162,7 +162,7 @@ def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: 
 
 @given(sources)
 def test_cutting_finds_the_blocks_of_the_whole_text(source: str) -> None:
-    source = source.replace("\t", "")  # how much of a tab an indented fence takes is a fine point
+    source = source.replace("\t", "")  # how much of a tab an indented fence removes is an edge case
     splitter = Splitter()
 
     found = [*splitter.append(source), *splitter.tail(is_last=True).blocks]
@@ -178,7 +178,7 @@ def pieces_of(blocks: list[Block]) -> list[Block]:
 
 
 def without_last_line_feed(block: Block) -> Block:
-    """An empty line at the end of unclosed code may be told or not."""
+    """Normalises code: an empty line at the end of unclosed code may be included or not."""
     if isinstance(block, CodeBlock):
         return replace(block, text=block.text.rstrip("\n"))
     return block

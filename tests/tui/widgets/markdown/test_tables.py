@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.markdown.draw import draw_table, shrink
-from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme, Table
+from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme, Table
 from pi.tui.widgets.markdown.parse import parse
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, underline=str))
 
 
 def table(source: str) -> Table:
@@ -34,7 +34,7 @@ def test_a_table_that_fits_has_the_width_of_its_cells() -> None:
     ]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_the_widest_column_shrinks_and_its_cells_wrap() -> None:
     assert draw_table(WIDE, 22, PLAIN) == [
         "┌──────┬─────────────┐",
@@ -48,7 +48,7 @@ def test_the_widest_column_shrinks_and_its_cells_wrap() -> None:
     ]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_where_columns_do_not_fit_rows_are_stacked() -> None:
     assert draw_table(WIDE, 12, PLAIN) == [
         "name: one",
@@ -68,11 +68,11 @@ def test_a_table_without_rows_shows_its_head() -> None:
     assert draw_table(head, 8, PLAIN) == ["a: ", "b: "]
 
 
-@pytest.mark.trap(161)
+@pytest.mark.behaviour("styles-close-on-each-line")
 def test_a_wrapped_cell_does_not_colour_its_neighbours() -> None:
     bold = table("| a | b |\n|--|--|\n| **some bold words** | plain |\n")
 
-    rows = draw_table(bold, 19, Look())
+    rows = draw_table(bold, 19, MarkdownStyle())
 
     assert rows[3].count("\x1b[1m") == rows[3].count("\x1b[22m") == 1
     assert "\x1b[22m" in rows[3].split("│")[1]
@@ -94,13 +94,13 @@ def test_shrunk_columns_fit_and_small_ones_give_last(widths: list[int], room: in
     assert not cut or max(shrunk) - min(cut) <= 1
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(st.integers(1, 40))
 def test_no_row_is_too_wide(width: int) -> None:
     assert all(visible_width(row) <= width for row in draw_table(SMALL, width, PLAIN))
 
 
-@pytest.mark.trap(153, 173)
+@pytest.mark.behaviour("committed-rows-are-final", "tables-and-lists")
 @given(st.lists(st.integers(0, 30), min_size=15, max_size=30), st.integers(20, 60))
 def test_a_row_of_a_long_table_changes_nothing_above_it(lengths: list[int], width: int) -> None:
     rows = [f"| {number} | {'w ' * length}|" for number, length in enumerate(lengths)]

@@ -47,7 +47,7 @@ def test_the_sources_of_users_are_shown_as_typed() -> None:
     assert widget.render(20) == ["+ a", "", "5) b", "5) c", "", "\\*no\\*"]
 
 
-def test_formulas_are_drawn_for_who_wants_that() -> None:
+def test_formulas_are_drawn_on_request() -> None:
     assert Markdown("$x^2$", 0, 0).render(20) == ["$x^2$"]
     assert Markdown("$x^2$", 0, 0, draws_formulas=True).render(20) == ["x²"]
 
@@ -97,20 +97,20 @@ def test_no_sequence_of_a_source_reaches_the_terminal(text: str, is_streaming: b
     assert [letter for letter in rows if letter != "\n" and not letter.isprintable()] == []
 
 
-@pytest.mark.trap(162)
+@pytest.mark.behaviour("line-ends-are-normalised")
 def test_line_ends_and_tabs_are_made_uniform() -> None:
     widget = Markdown("a\r\nb\r```\r\n\tc\r\n```\r\n", 0, 0)
 
     assert widget.render(20) == ["a", "b", "", "```", "      c", "```"]
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(sources, st.integers(min_value=1, max_value=60))
 def test_no_row_is_too_wide(source: str, width: int) -> None:
     assert all(visible_width(row) <= width for row in Markdown(source).render(width))
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 @given(sources, cuts)
 def test_a_streamed_text_looks_like_one_given_at_once(source: str, lengths: list[int]) -> None:
     streamed = Markdown(is_streaming=True)
@@ -123,7 +123,7 @@ def test_a_streamed_text_looks_like_one_given_at_once(source: str, lengths: list
     assert streamed.live_region_start is None
 
 
-@pytest.mark.trap(153, 170)
+@pytest.mark.behaviour("committed-rows-are-final", "markdown-streams-linearly")
 @given(sources, cuts)
 def test_rows_that_are_reported_final_never_change(source: str, lengths: list[int]) -> None:
     widget = Markdown(is_streaming=True)
@@ -139,11 +139,9 @@ def test_rows_that_are_reported_final_never_change(source: str, lengths: list[in
     assert widget.render(40)[: len(final)] == final
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 @given(sources, cuts)
-def test_rows_that_are_reported_settled_never_say_anything_else(
-    source: str, lengths: list[int]
-) -> None:
+def test_rows_reported_as_settled_keep_their_text(source: str, lengths: list[int]) -> None:
     widget = Markdown(is_streaming=True)
     settled: list[str] = []
     for chunk in [*chunks(source, lengths), ""]:
@@ -164,7 +162,7 @@ def test_whole_lines_of_open_code_are_settled() -> None:
     assert (widget.live_region_start, widget.settled_end) == (1, 4)
 
 
-@pytest.mark.trap(171)
+@pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize(
     "source", ["text\n\n```python\nx = 1\n```\n", "a\n- b\n", "a\n\n---\n", "a\n1. b\n"]
 )
@@ -178,8 +176,8 @@ def test_half_received_lines_do_not_flicker(source: str) -> None:
     assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
 
 
-@pytest.mark.trap(174)
-def test_invalidating_redraws_everything_with_the_theme_of_now() -> None:
+@pytest.mark.behaviour("toggles-redraw-everything")
+def test_invalidating_redraws_everything_with_the_current_theme() -> None:
     colour = [1]
     paint = lambda text: painter(Style(colour=colour[0]))(text)  # noqa: E731
     theme = MarkdownTheme(text=paint, code_block=paint, syntax=CodeTheme(keyword=paint))
@@ -202,7 +200,7 @@ def test_another_text_replaces_a_streaming_one() -> None:
     assert (widget.render(20), widget.live_region_start) == (["other"], 0)
 
 
-@pytest.mark.trap(170)
+@pytest.mark.behaviour("markdown-streams-linearly")
 def test_work_per_delta_does_not_grow_with_the_text(counted: Iterator[int]) -> None:
     widget = Markdown(is_streaming=True)
     paragraph = "Some words with **bold** and `code` in them.\n\n"
@@ -218,7 +216,7 @@ def test_work_per_delta_does_not_grow_with_the_text(counted: Iterator[int]) -> N
 
 @pytest.fixture
 def counted() -> Iterator[Iterator[int]]:
-    """How many calls of our own code were made since the last time it was asked."""
+    """Counts the calls of our own code since the last read."""
     calls = [0]
 
     def count(frame: object, event: str, argument: object) -> None:

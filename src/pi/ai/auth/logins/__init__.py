@@ -1,4 +1,4 @@
-"""The vendors one can log in to, one module each; see ``pi.ai.auth.login`` for what it holds.
+"""Logins by vendor, one module each, imported on first use; see ``pi.ai.auth.login``.
 
-Endpoints and client ids are in ``pi.ai.auth.login_settings``; a login is imported on first use.
+Endpoints and client ids are in ``pi.ai.auth.login_settings``.
 """

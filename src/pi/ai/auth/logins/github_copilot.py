@@ -10,10 +10,10 @@ from msgspec import Meta
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import LoginUI, Progress, Prompt
+from pi.ai.auth.login import LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
-from pi.ai.auth.oauth.tokens import ask, bearer, refusal
+from pi.ai.auth.oauth.tokens import bearer, post_form, refusal
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json
@@ -24,7 +24,7 @@ from pi.base.records import Record, replace
 ENTERPRISE = "enterpriseUrl"
 """Extra field: the domain of a company's own GitHub."""
 MODELS = "availableModelIds"
-"""Extra field: what this plan may use."""
+"""Extra field: the models of this plan."""
 
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d+)?")
 _PROXY = re.compile(r"(?:^|;)proxy-ep=(?:proxy\.)?([A-Za-z0-9.-]+)(?:;|$)")
@@ -39,13 +39,13 @@ class _CopilotToken(Record, rename=None):
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in at github.com or at their company's own GitHub."""
+    """Log the user in at github.com or at their company's own GitHub."""
     question = "Domain of your GitHub Enterprise, or nothing for github.com:"
-    answer = await ui.ask(Prompt(kind="text", message=question, placeholder="company.ghe.com"))
+    answer = await ui.ask(LoginPrompt(kind="text", message=question, placeholder="company.ghe.com"))
     domain = enterprise_domain(answer)
     extra = {ENTERPRISE: domain} if domain else {}
     tokens = await device_login(ui, http, clock, at_domain(domain, settings))
-    ui.notify(Progress(message="Asking for the Copilot token…"))
+    ui.notify(LoginProgress(message="Asking for the Copilot token…"))
     github = OAuthCredential(access="", refresh=tokens.access_token, expires=0, extra=extra)
     credential = await refresh(github, http, clock, settings)
     models = await _models(credential, http, settings)
@@ -55,16 +55,16 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """A new Copilot token for the same GitHub login."""
+    """Returns a new Copilot token for the same GitHub login."""
     settings = at_domain(credential.extra.get(ENTERPRISE), settings)
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
-    answer = await ask(http, settings.key_url, headers=headers)
+    answer = await post_form(http, settings.key_url, headers=headers)
     if not answer.ok:
         raise refusal(answer, clock)
     try:
         copilot = msgspec.convert(answer.body, _CopilotToken, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"GitHub's Copilot token cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"GitHub's Copilot token cannot be used: {error}.") from error
     return replace(
         credential,
         access=copilot.token,
@@ -73,12 +73,12 @@ async def refresh(
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The token, and the server that it is for."""
+    """Returns the token, and the server that it is for."""
     return replace(bearer(credential, settings), base_url=base_url(credential, settings))
 
 
 def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
-    """Where this plan's models are: the token says it, else the company's domain."""
+    """Returns the URL of this plan's models: from the token, else from the company's domain."""
     if found := _PROXY.search(credential.access):
         return f"https://api.{found[1]}"
     if domain := credential.extra.get(ENTERPRISE):
@@ -87,7 +87,7 @@ def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
 
 
 def enterprise_domain(text: str) -> str | None:
-    """The host of what a person typed, an address or a bare domain; ``None`` for github.com."""
+    """Returns the host of the user's input, a URL or a bare domain; ``None`` for github.com."""
     host = text.strip().lower().rpartition("://")[2].partition("/")[0]
     if host in ("", "github.com"):
         return None
@@ -97,7 +97,7 @@ def enterprise_domain(text: str) -> str | None:
 
 
 def at_domain(domain: str | None, settings: LoginSettings) -> LoginSettings:
-    """The endpoints of a company's own GitHub."""
+    """Returns the endpoints of a company's own GitHub."""
     if domain is None:
         return settings
     return replace(
@@ -109,10 +109,10 @@ def at_domain(domain: str | None, settings: LoginSettings) -> LoginSettings:
 
 
 async def _models(credential: OAuthCredential, http: HttpClient, settings: LoginSettings) -> Json:
-    """The models that this plan may use, to be stored; nothing if the server does not say."""
+    """Returns the models of this plan, to be stored; nothing if the server does not list them."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.access}"}
     try:
-        answer = await ask(http, f"{base_url(credential, settings)}/models", headers=headers)
+        answer = await post_form(http, f"{base_url(credential, settings)}/models", headers=headers)
     except ProviderError:
         return {}  # a login without the list is better than none
     rows = answer.body.get("data") if answer.ok else None

@@ -1,12 +1,12 @@
-"""Log in to Meta: device code for an identity, which is traded for a key of one day."""
+"""Log in to Meta: a device code for an identity, which is exchanged for a key valid for one day."""
 
 from __future__ import annotations
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import LoginUI, Progress
+from pi.ai.auth.login import LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
-from pi.ai.auth.oauth.tokens import ask, refusal
+from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json
@@ -16,16 +16,16 @@ from pi.base.records import replace
 
 KEY_MS = 24 * 60 * 60 * 1000
 KEY_FIELDS = ("key", "api_key", "apiKey", "access_token", "token")
-"""Where the key may be: the name that Meta uses was not recorded."""
+"""Fields that may hold the key: the name that Meta uses was not recorded."""
 
 
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in."""
+    """Log the user in."""
     tokens = await device_login(ui, http, clock, settings)
     identity = tokens.id_token or tokens.access_token
-    ui.notify(Progress(message="Asking for the key…"))
+    ui.notify(LoginProgress(message="Asking for the key…"))
     return await refresh(
         OAuthCredential(access="", refresh=identity, expires=0), http, clock, settings
     )
@@ -34,16 +34,16 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """A new key for the same identity."""
+    """Returns a new key for the same identity."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
-    answer = await ask(http, settings.key_url, {}, encoding="json", headers=headers)
+    answer = await post_form(http, settings.key_url, {}, encoding="json", headers=headers)
     if not answer.ok:
         raise refusal(answer, clock)
     return replace(credential, access=_key(answer.body), expires=clock.now_ms() + KEY_MS)
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The key of the day."""
+    """Returns the current key."""
     headers = dict(settings.request_headers)
     return Access(api_key=credential.access, headers=headers, kind="api_key")
 

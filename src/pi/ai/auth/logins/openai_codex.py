@@ -9,16 +9,16 @@ import msgspec
 from msgspec import Meta
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import DeviceCode, LoginUI, Progress
+from pi.ai.auth.login import DeviceCode, LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import INTERVAL, Wait, not_yet, poll, prefers_device
 from pi.ai.auth.oauth.tokens import (
-    Answer,
+    TokenResponse,
     Tokens,
-    ask,
     bearer,
     credential_of,
+    post_form,
     refresh_tokens,
     refusal,
     request_tokens,
@@ -30,13 +30,13 @@ from pi.base.clock import Clock
 from pi.base.records import Record, replace
 
 ACCOUNT = "accountId"
-"""Extra field, and the variable in which the wire finds whom the requests belong to."""
+"""Extra field, and the variable in which the wire finds the account of the requests."""
 CLAIM = "https://api.openai.com/auth"
 CODE_SECONDS = 900.0
 R = TypeVar("R", bound=Record)
 
 _NOT_YET = (403, 404)
-"""How OpenAI says that a device code was not confirmed so far."""
+"""OpenAI's statuses for a device code that is not confirmed yet."""
 
 
 class _Begun(Record, rename=None):
@@ -53,7 +53,7 @@ class _Confirmed(Record, rename=None):
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in the way they choose."""
+    """Log the user in, with the flow they choose."""
     flow = _device_login if await prefers_device(ui) else browser_login
     credential = credential_of(await flow(ui, http, clock, settings), clock, settings)
     if not account_id(credential.access):
@@ -64,12 +64,12 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """The credential with new tokens of the same account."""
+    """Returns the credential with new tokens of the same account."""
     return _with_account(await refresh_tokens(credential, http, clock, settings))
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The token, and the account it belongs to."""
+    """Returns the token, and the account it belongs to."""
     account = credential.extra.get(ACCOUNT)
     return replace(bearer(credential, settings), env={ACCOUNT: account} if account else {})
 
@@ -81,7 +81,7 @@ def _with_account(credential: OAuthCredential) -> OAuthCredential:
 
 
 def account_id(token: str) -> str | None:
-    """The ChatGPT account that a token was issued for."""
+    """Returns the ChatGPT account that a token was issued for."""
     try:
         payload = token.split(".")[1]
         claims = msgspec.json.decode(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -94,19 +94,22 @@ def account_id(token: str) -> str | None:
 async def _device_login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> Tokens:
-    """OpenAI's device code gives a code and a verifier, which are traded for tokens as usual."""
+    """OpenAI's device flow returns a code and a verifier, which are exchanged for tokens as
+    usual."""
     fields = {"client_id": settings.client_id}
-    answer = await ask(http, settings.device_url, fields, encoding="json", headers=settings.headers)
+    answer = await post_form(
+        http, settings.device_url, fields, encoding="json", headers=settings.headers
+    )
     if not answer.ok:
         raise refusal(answer, clock)
     begun = _read(answer, _Begun)
     page = DeviceCode(user_code=begun.user_code, url=settings.device_page, expires_in=CODE_SECONDS)
     ui.notify(page)
-    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+    ui.notify(LoginProgress(message="Waiting until the code is confirmed…"))
 
     async def confirmed() -> _Confirmed | Wait:
         fields = {"device_auth_id": begun.device_auth_id, "user_code": begun.user_code}
-        answer = await ask(
+        answer = await post_form(
             http, settings.device_token_url, fields, encoding="json", headers=settings.headers
         )
         if answer.status in _NOT_YET:
@@ -127,8 +130,8 @@ async def _device_login(
     )
 
 
-def _read(answer: Answer, kind: type[R]) -> R:
+def _read(answer: TokenResponse, kind: type[R]) -> R:
     try:
         return msgspec.convert(answer.body, kind, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"OpenAI's answer cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"OpenAI's answer cannot be used: {error}.") from error

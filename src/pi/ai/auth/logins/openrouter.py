@@ -1,4 +1,4 @@
-"""Log in to OpenRouter: PKCE in the browser gives an API key that stays valid."""
+"""Log in to OpenRouter: PKCE in the browser returns an API key without expiry."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 
 from pi.ai.auth.credentials import NEVER, OAuthCredential
 from pi.ai.auth.errors import GrantRefused
-from pi.ai.auth.login import LoginUI, Progress
+from pi.ai.auth.login import LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import CallbackListener, browser_code, new_pkce, page_url
-from pi.ai.auth.oauth.tokens import ask, refusal
+from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
@@ -20,9 +20,9 @@ from pi.base.ids import uuid7
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in."""
+    """Log the user in."""
     pkce = new_pkce()
-    # OpenRouter returns no state: what nobody can guess is the path.
+    # OpenRouter returns no state: the unguessable part is the path.
     path = f"{settings.redirect_path}/{uuid7(clock.now_ms(), os.urandom)}"
     async with CallbackListener(path=path, state=None, port=settings.redirect_port) as listener:
         parameters = {
@@ -32,9 +32,11 @@ async def login(
         }
         url = page_url(settings.authorize_url, parameters)
         code = await browser_code(ui, listener, url, clock=clock, state=None)
-    ui.notify(Progress(message="Asking for the key…"))
+    ui.notify(LoginProgress(message="Asking for the key…"))
     fields = {"code": code, "code_verifier": pkce.verifier, "code_challenge_method": "S256"}
-    answer = await ask(http, settings.key_url, fields, encoding="json", headers=settings.headers)
+    answer = await post_form(
+        http, settings.key_url, fields, encoding="json", headers=settings.headers
+    )
     if not answer.ok:
         raise refusal(answer, clock)
     key = answer.body.get("key")
@@ -46,11 +48,11 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Never needed: the key has no end, and nothing that could renew it."""
+    """Never needed: the key does not expire and cannot be renewed."""
     raise GrantRefused("An OpenRouter key cannot be renewed.")
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The key."""
+    """Returns the key."""
     headers = dict(settings.request_headers)
     return Access(api_key=credential.access, headers=headers, kind="api_key")

@@ -8,7 +8,7 @@ from pi.ai.auth.login import LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import device_login, prefers_device
-from pi.ai.auth.oauth.tokens import ask, bearer, credential_of, refresh_tokens, refusal
+from pi.ai.auth.oauth.tokens import bearer, credential_of, post_form, refresh_tokens, refusal
 from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock
 from pi.base.records import replace
@@ -16,7 +16,7 @@ from pi.base.records import replace
 __all__ = ["access", "login", "refresh"]
 
 PAGE_FIELDS = ("authorization_endpoint", "authorizationEndpoint", "authorize_url", "authorizeUrl")
-"""Where the gateway may name its login page: the shape of its answer was not recorded."""
+"""Fields that may name the login page: the form of the gateway's response was not recorded."""
 
 access = bearer
 
@@ -24,7 +24,7 @@ access = bearer
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in the way they choose."""
+    """Log the user in, with the flow they choose."""
     settings = _complete(settings)
     if await prefers_device(ui):
         tokens = await device_login(ui, http, clock, settings)
@@ -37,12 +37,13 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """The credential with new tokens."""
+    """Returns the credential with new tokens."""
     return await refresh_tokens(credential, http, clock, _complete(settings))
 
 
 def _complete(settings: LoginSettings) -> LoginSettings:
-    """The endpoints of the gateway that serves the models, unless the settings name others."""
+    """Returns the endpoints of the gateway that serves the models, unless the settings name
+    others."""
     oauth = _oauth(settings)
     return replace(
         settings,
@@ -52,10 +53,10 @@ def _complete(settings: LoginSettings) -> LoginSettings:
 
 
 async def _described(http: HttpClient, clock: Clock, settings: LoginSettings) -> LoginSettings:
-    """The settings with the login page that the gateway names."""
+    """Returns the settings with the login page that the gateway names."""
     if settings.authorize_url:
         return settings
-    answer = await ask(http, _oauth(settings), headers=settings.headers)
+    answer = await post_form(http, _oauth(settings), headers=settings.headers)
     if not answer.ok:
         raise refusal(answer, clock)
     for name in PAGE_FIELDS:

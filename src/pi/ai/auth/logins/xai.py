@@ -19,5 +19,5 @@ access = bearer
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in."""
+    """Log the user in."""
     return credential_of(await device_login(ui, http, clock, settings), clock, settings)

@@ -1,4 +1,4 @@
-"""The authorization code grant with PKCE: through a browser on this machine, or pasted."""
+"""Authorization code flow with PKCE: through a browser on this machine, or a pasted address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Self
 from urllib.parse import parse_qsl, urlencode
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import AuthUrl, Info, LoginUI, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, LoginInfo, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import Tokens, request_tokens
 from pi.ai.http.client import HttpClient
@@ -24,12 +24,12 @@ from pi.base.clock import Clock
 from pi.base.ids import RandomBytes
 from pi.base.records import Record
 
-# The place on this machine that the browser comes back to.
+# The loopback callback of the browser.
 
 
 READ_SECONDS = 10.0
 ANSWER_SECONDS = 2.0
-"""How long the end of a login waits for pages that are on their way to the browser."""
+"""How long the end of a login waits for pages that are being sent to the browser."""
 LARGEST_HEAD = 32 * 1024
 
 _PAGE = """<!doctype html>
@@ -41,11 +41,11 @@ _PAGE = """<!doctype html>
 
 
 class CallbackListener:
-    """Listens on the loopback, and nowhere else, until the browser brings a code.
+    """Listens on loopback only, until the browser brings a code.
 
-    A request with another path or state is answered and forgotten: it is not the one we wait for.
-    If the port is taken, ``listening`` is False and the code has to be pasted. ``state`` is None
-    for a vendor that sends none back; then the path has to be unguessable.
+    A request with another path or state is answered and ignored. If the port is taken,
+    ``listening`` is False and the code has to be pasted. ``state`` is None for a vendor that sends
+    none back; then the path has to be unguessable.
     """
 
     def __init__(self, *, path: str, state: str | None, port: int = 0) -> None:
@@ -61,16 +61,16 @@ class CallbackListener:
 
     @property
     def listening(self) -> bool:
-        """Whether the browser will find us."""
+        """Whether the port could be opened."""
         return bool(self._servers)
 
     @property
     def redirect_uri(self) -> str:
-        """Where to send the browser, known once the listener is entered."""
+        """The redirect URI, known once the listener is entered."""
         return f"http://localhost:{self._port}{self._path}"
 
     async def code(self) -> str:
-        """Wait for the code; ``LoginFailed`` if the person or the vendor refused."""
+        """Wait for the code; raises ``LoginFailed`` if the user or the vendor refused."""
         return await asyncio.shield(self._code)
 
     async def __aenter__(self) -> Self:
@@ -97,11 +97,11 @@ class CallbackListener:
         for server in self._servers:
             await server.wait_closed()
         if self._code.done():
-            self._code.exception()  # seen, even if the person was faster
+            self._code.exception()  # retrieved, also if a code was pasted first
         self._code.cancel()
 
     def _sockets(self) -> list[socket.socket]:
-        """Both loopback addresses on one port; IPv6 only where there is one."""
+        """Returns sockets for both loopback addresses on one port; IPv6 only if available."""
         try:
             found = [socket.create_server(("127.0.0.1", self._port))]
         except OSError:
@@ -181,14 +181,14 @@ def _page(status: int, title: str, text: str) -> bytes:
     return head.encode() + body
 
 
-# Proof Key for Code Exchange (RFC 7636), and the state that ties an answer to its question.
+# Proof Key for Code Exchange (RFC 7636), and the state that ties a callback to its login.
 
 
 class Pkce(Record):
     """The secrets of one authorization.
 
-    The state travels through browser and address bar, so it must not be the verifier; the
-    original pi uses one value for both with Anthropic, whose server takes any.
+    The state is visible in the browser's address bar, so it must not be the verifier; the original
+    pi uses one value for both with Anthropic, whose server accepts any.
     """
 
     verifier: str
@@ -196,12 +196,13 @@ class Pkce(Record):
 
     @property
     def challenge(self) -> str:
-        """What the server is told first; only who has the verifier can answer it (S256)."""
+        """The hash of the verifier (S256), sent first; the verifier proves it at the token
+        endpoint."""
         return _base64url(hashlib.sha256(self.verifier.encode()).digest())
 
 
 def new_pkce(random_bytes: RandomBytes = os.urandom) -> Pkce:
-    """Fresh secrets."""
+    """Returns new secrets."""
     return Pkce(verifier=_base64url(random_bytes(32)), state=_base64url(random_bytes(24)))
 
 
@@ -210,16 +211,16 @@ def _base64url(data: bytes) -> str:
 
 
 LOGIN_SECONDS = 15 * 60.0
-"""How long a person may take in the browser."""
+"""Timeout of a login in the browser."""
 
-_HERE = "Log in in your browser. If it runs on another machine, paste the address it ends at."
-_ELSEWHERE = "Log in in your browser, then paste the address that it ends at."
+_IN_BROWSER = "Log in in your browser. If it runs on another machine, paste the address it ends at."
+_PASTE = "Log in in your browser, then paste the address that it ends at."
 
 
 async def browser_login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> Tokens:
-    """Send the person to the vendor's page and trade the code it gives for tokens."""
+    """Send the user to the vendor's page and exchange the code for tokens."""
     pkce = new_pkce()
     async with CallbackListener(
         path=settings.redirect_path, state=pkce.state, port=settings.redirect_port
@@ -244,12 +245,12 @@ async def browser_login(
     }
     if settings.token_state:
         fields["state"] = pkce.state
-    ui.notify(Progress(message="Asking for the tokens…"))
+    ui.notify(LoginProgress(message="Asking for the tokens…"))
     return await request_tokens(http, clock, settings, fields)
 
 
 def page_url(page: str, parameters: Mapping[str, str]) -> str:
-    """The address of a vendor's page; what is empty is left out."""
+    """Returns the URL of a vendor's page; empty parameters are left out."""
     given = {name: value for name, value in parameters.items() if value}
     return f"{page}{'&' if '?' in page else '?'}{urlencode(given)}"
 
@@ -262,10 +263,12 @@ async def browser_code(
     clock: Clock,
     state: str | None,
 ) -> str:
-    """The code, from the browser or from the person, whichever is first."""
+    """Returns the code, from the browser or pasted by the user, whichever is first."""
     if not listener.listening:
-        ui.notify(Info(message=f"{listener.redirect_uri} cannot be used: another program has it."))
-    ui.notify(AuthUrl(url=url, instructions=_HERE if listener.listening else _ELSEWHERE))
+        ui.notify(
+            LoginInfo(message=f"{listener.redirect_uri} cannot be used: another program has it.")
+        )
+    ui.notify(AuthUrl(url=url, instructions=_IN_BROWSER if listener.listening else _PASTE))
     returned = asyncio.create_task(listener.code(), name="browser")
     pasted = asyncio.create_task(_pasted(ui, state), name="paste")
     too_late = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
@@ -275,7 +278,7 @@ async def browser_code(
         for source in (returned, pasted):
             if source.done():
                 return source.result()
-        raise LoginFailed("Nobody logged in in time.", hint="Start the login again.")
+        raise LoginFailed("Login timed out.", hint="Start the login again.")
     finally:
         for task in tasks:
             task.cancel()
@@ -284,18 +287,18 @@ async def browser_code(
 
 async def _pasted(ui: LoginUI, state: str | None) -> str:
     while True:
-        text = await ui.ask(Prompt(kind="manual_code", message="Address or code:"))
+        text = await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
         code, problem = read_pasted(text, state)
         if code:
             return code
-        ui.notify(Info(message=problem))
+        ui.notify(LoginInfo(message=problem))
 
 
 def read_pasted(text: str, state: str | None) -> tuple[str, str]:
-    """The code in what a person pasted, or else what is wrong with it.
+    """Returns the code in pasted text, or else the reason why there is none.
 
-    Understands the whole address, its query, ``code#state`` as some pages show it, and the bare
-    code. A state that is there has to be ours.
+    Accepts the whole address, its query, ``code#state`` as some pages show it, and the bare code. A
+    state in it has to match.
     """
     text = text.strip()
     if "code=" in text or "error=" in text:

@@ -1,6 +1,6 @@
-"""The device authorization grant (RFC 8628): a code typed in on another screen.
+"""Device authorization grant (RFC 8628): a code entered on another device.
 
-No browser is opened here; whoever shows the notice may offer to.
+No browser is opened here; the login UI may offer to.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import Choice, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.login import DeviceCode, LoginChoice, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.oauth.tokens import Answer, Tokens, ask, granted, refusal
+from pi.ai.auth.oauth.tokens import TokenResponse, Tokens, granted, post_form, refusal
 from pi.ai.errors import BadAnswer, RateLimited
 from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock
@@ -22,22 +22,22 @@ from pi.base.records import Record
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 INTERVAL = 5.0
-"""Seconds between two questions, unless the server says otherwise; also what it slows down by."""
+"""Default seconds between two polls, and the step by which a server slows them down."""
 SHORTEST_INTERVAL = 1.0
 
 T = TypeVar("T")
 WebAddress = Annotated[str, Meta(pattern="^https?://")]
-"""A page that a browser may be sent to."""
+"""A page that the browser may open."""
 
 
 class Wait(NamedTuple):
-    """The person has not confirmed yet: ask again, ``longer`` seconds later than so far."""
+    """The user has not confirmed yet: poll again, with ``longer`` seconds added to the interval."""
 
     longer: float = 0.0
 
 
-class Grant(Record, rename=None):
-    """What the server says at the beginning."""
+class DeviceGrant(Record, rename=None):
+    """The server's first response: the code and where to enter it."""
 
     device_code: str
     user_code: str
@@ -48,19 +48,19 @@ class Grant(Record, rename=None):
 
 
 async def prefers_device(ui: LoginUI) -> bool:
-    """Ask the person, where a vendor has both ways."""
+    """Asks the user to choose a flow, where a vendor has both."""
     choices = (
-        Choice(id="browser", label="In the browser on this machine"),
-        Choice(id="device", label="With a code on any device"),
+        LoginChoice(id="browser", label="In the browser on this machine"),
+        LoginChoice(id="device", label="With a code on any device"),
     )
-    prompt = Prompt(kind="select", message="How do you want to log in?", choices=choices)
+    prompt = LoginPrompt(kind="select", message="How do you want to log in?", choices=choices)
     return await ui.ask(prompt) == "device"
 
 
 async def device_login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> Tokens:
-    """Show the person a code and wait until they have confirmed it."""
+    """Show the user a code and wait until they have confirmed it."""
     grant = await _begin(http, clock, settings)
     ui.notify(
         DeviceCode(
@@ -70,7 +70,7 @@ async def device_login(
             expires_in=grant.expires_in,
         )
     )
-    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+    ui.notify(LoginProgress(message="Waiting until the code is confirmed…"))
     fields = {
         "grant_type": GRANT,
         "device_code": grant.device_code,
@@ -78,7 +78,7 @@ async def device_login(
     }
 
     async def tokens() -> Tokens | Wait:
-        answer = await ask(http, settings.token_url, fields, headers=settings.headers)
+        answer = await post_form(http, settings.token_url, fields, headers=settings.headers)
         return granted(answer) if answer.ok else not_yet(answer, clock)
 
     return await poll(tokens, clock=clock, interval=grant.interval, expires_in=grant.expires_in)
@@ -91,14 +91,14 @@ async def poll(
     interval: float,
     expires_in: float,
 ) -> T:
-    """Ask until there is an answer or the code is too old, and never before ``interval``."""
+    """Poll until there is a response or the code has expired, never faster than ``interval``."""
     deadline = clock.monotonic() + expires_in
     interval = max(interval, SHORTEST_INTERVAL)
     while (left := deadline - clock.monotonic()) > 0:
         await clock.sleep(min(interval, left))
         try:
             answer = await question()
-        except RateLimited:  # also a server or network that is down: it may come back in time
+        except RateLimited:  # also if the server or the network is down: it may recover in time
             answer = Wait(longer=INTERVAL)
         if not isinstance(answer, Wait):
             return answer
@@ -106,8 +106,8 @@ async def poll(
     raise _too_late()
 
 
-def not_yet(answer: Answer, clock: Clock) -> Wait:
-    """How to go on after an answer without tokens; raises if the login is over."""
+def not_yet(answer: TokenResponse, clock: Clock) -> Wait:
+    """Returns how to continue after a response without tokens; raises if the login is over."""
     match answer.code:
         case "authorization_pending":
             return Wait()
@@ -123,24 +123,24 @@ def not_yet(answer: Answer, clock: Clock) -> Wait:
             raise refusal(answer, clock)
 
 
-async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> Grant:
+async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> DeviceGrant:
     fields = {"client_id": settings.client_id, "scope": settings.scope, **settings.device_params}
     given = {name: value for name, value in fields.items() if value}
-    answer = await ask(http, settings.device_url, given, headers=settings.headers)
+    answer = await post_form(http, settings.device_url, given, headers=settings.headers)
     if not answer.ok:
         raise refusal(answer, clock)
     return grant_of(answer.body)
 
 
-def grant_of(body: Mapping[str, object]) -> Grant:
-    """The beginning of a login out of a server's words."""
-    told = {name: value for name, value in body.items() if value is not None}
-    if "verification_url" in told:  # an older draft, still spoken
-        told.setdefault("verification_uri", told["verification_url"])
+def grant_of(body: Mapping[str, object]) -> DeviceGrant:
+    """Parses the server's first response."""
+    fields = {name: value for name, value in body.items() if value is not None}
+    if "verification_url" in fields:  # from an older draft, still in use
+        fields.setdefault("verification_uri", fields["verification_url"])
     try:
-        return msgspec.convert(told, Grant, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"The server's device code cannot be used: {problem}.") from problem
+        return msgspec.convert(fields, DeviceGrant, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"The server's device code cannot be used: {error}.") from error
 
 
 def _too_late() -> LoginFailed:

@@ -1,4 +1,4 @@
-"""Talking to a token endpoint: requests, tokens, and refusals told apart from bad days."""
+"""Token endpoint client; separates permanent refusals from temporary errors."""
 
 from __future__ import annotations
 
@@ -33,59 +33,60 @@ FINAL_CODES = frozenset({
     "refresh_token_invalidated", "refresh_token_reused", "token_expired", "unauthorized_client",
     "unsupported_grant_type",
 })  # fmt: skip
-"""Codes after which only the person can help: RFC 6749, RFC 8628, GitHub's and OpenAI's own."""
+"""Codes that require a new login: RFC 6749, RFC 8628, GitHub's and OpenAI's own."""
 
 
 class Tokens(Record, rename=None):
-    """What a token endpoint grants."""
+    """The tokens of a token endpoint."""
 
     access_token: Annotated[str, Meta(min_length=1)]
     refresh_token: str = ""
     id_token: str = ""
     expires_in: float = 3600.0
-    """Seconds; servers that do not say mean about an hour."""
+    """Seconds; servers that omit it mean about an hour."""
 
 
-class Answer(NamedTuple):
-    """A response of which at least the head makes sense."""
+class TokenResponse(NamedTuple):
+    """A response of a token endpoint."""
 
     status: int
     headers: Headers
     raw: bytes
     body: Json
-    """Empty when it is not a JSON object, e.g. the page of a firewall."""
+    """Empty if it is not a JSON object, e.g. the page of a firewall."""
 
     @property
     def code(self) -> str:
-        """The server's name for the problem, or nothing; some send it with status 200."""
+        """The server's error code, or an empty string; some send it with status 200."""
         if isinstance(error := self.body.get("error"), str):
             return error
         if error is None and self.status < 400:
             return ""
-        return next(iter(codes.codes(codes.unwrapped(self.body))), "")
+        return next(iter(codes.codes(codes.inner_error(self.body))), "")
 
     @property
     def ok(self) -> bool:
-        """Whether it is what was asked for."""
+        """Whether the request succeeded."""
         return 200 <= self.status < 300 and bool(self.body) and not self.code
 
     @property
     def is_final(self) -> bool:
-        """Whether it is a no that stays one: in OAuth's words, or at least in JSON with a 401."""
+        """Whether it is a permanent refusal: an OAuth error code, or at least JSON with a 401."""
         if self.status == 429 or self.status >= 500:
             return False
         return self.code in FINAL_CODES or (self.status == 401 and bool(self.body))
 
 
-async def ask(
+async def post_form(
     http: HttpClient,
     url: str,
     fields: Mapping[str, str] | None = None,
     *,
     encoding: Literal["form", "json"] = "form",
     headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """Post ``fields``, or get ``url`` without them. Raises ``ProviderError`` without an answer."""
+) -> TokenResponse:
+    """Post ``fields``, or get ``url`` without them. Raises ``ProviderError`` if there is no
+    response."""
     sent = {"User-Agent": user_agent(), "Accept": "application/json", **(headers or {})}
     body = b""
     if fields is not None:
@@ -99,18 +100,18 @@ async def ask(
     )
     try:
         response = await http.request(request, limit=LARGEST_ANSWER)
-    except HttpError as problem:
-        raise from_http(problem) from problem
-    return Answer(response.status, response.headers, response.body, _object(response))
+    except HttpError as error:
+        raise from_http(error) from error
+    return TokenResponse(response.status, response.headers, response.body, _object(response))
 
 
-def refusal(answer: Answer, clock: Clock) -> ProviderError:
-    """Why there is no grant: ``GrantRefused`` if that is final, else something that may pass.
+def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
+    """Returns the error: ``GrantRefused`` if it is permanent, else a temporary one.
 
-    A bare 403, the page of a firewall, a rate limit or a broken server is not final: the same
-    refresh may go well a minute later.
+    A bare 403, the page of a firewall, a rate limit or a broken server is temporary: the same
+    refresh may succeed a minute later.
     """
-    error = codes.unwrapped(answer.body)
+    error = codes.inner_error(answer.body)
     said = answer.body.get("error_description") or codes.message_in(error)
     if answer.is_final:
         words = dict.fromkeys(filter(None, (answer.code, str(said))))
@@ -118,17 +119,17 @@ def refusal(answer: Answer, clock: Clock) -> ProviderError:
         return GrantRefused(
             f"The server refused: {message}", status=answer.status, code=answer.code
         )
-    problem = from_status(answer.status, answer.headers, answer.raw, clock)
-    if isinstance(problem, RateLimited):
-        return problem
-    return ProviderUnavailable(problem.message, status=answer.status, code=answer.code)
+    failure = from_status(answer.status, answer.headers, answer.raw, clock)
+    if isinstance(failure, RateLimited):
+        return failure
+    return ProviderUnavailable(failure.message, status=answer.status, code=answer.code)
 
 
 async def request_tokens(
     http: HttpClient, clock: Clock, settings: LoginSettings, fields: Mapping[str, str]
 ) -> Tokens:
-    """Trade a code or a refresh token for new tokens; the client id is added."""
-    answer = await ask(
+    """Exchange a code or a refresh token for new tokens; the client id is added."""
+    answer = await post_form(
         http,
         settings.token_url,
         {"client_id": settings.client_id, **fields},
@@ -140,19 +141,19 @@ async def request_tokens(
     return granted(answer)
 
 
-def granted(answer: Answer) -> Tokens:
-    """The tokens in an answer that is ``ok``."""
+def granted(answer: TokenResponse) -> Tokens:
+    """Returns the tokens of a response that is ``ok``."""
     given = {name: value for name, value in answer.body.items() if value is not None}
     try:
         return msgspec.convert(given, Tokens, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"The server's tokens cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"The server's tokens cannot be used: {error}.") from error
 
 
 async def refresh_tokens(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """``credential`` with new tokens; what the server does not send again stays."""
+    """Returns ``credential`` with new tokens; fields that the server does not send again stay."""
     fields = {"grant_type": "refresh_token", "refresh_token": credential.refresh}
     tokens = await request_tokens(http, clock, settings, fields)
     new = credential_of(tokens, clock, settings)
@@ -160,7 +161,7 @@ async def refresh_tokens(
 
 
 def credential_of(tokens: Tokens, clock: Clock, settings: LoginSettings) -> OAuthCredential:
-    """Tokens as they are stored, their end a margin before the real one."""
+    """Returns tokens as they are stored, expiring a margin before the real expiry."""
     lifetime = tokens.expires_in - settings.margin
     return OAuthCredential(
         access=tokens.access_token,
@@ -170,14 +171,14 @@ def credential_of(tokens: Tokens, clock: Clock, settings: LoginSettings) -> OAut
 
 
 def bearer(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The access token as it is, and the headers that go with it."""
+    """Returns the access token unchanged, and its headers."""
     return Access(api_key=credential.access, headers=dict(settings.request_headers), kind="oauth")
 
 
 def _encoded(fields: Mapping[str, str], encoding: str) -> tuple[str, bytes]:
     if encoding == "json":
         return "application/json", msgspec.json.encode(dict(fields))
-    from urllib.parse import urlencode  # slow to load, and most starts do not log in
+    from urllib.parse import urlencode  # lazy: slow to load, and most starts do not log in
 
     return "application/x-www-form-urlencoded", urlencode(fields).encode()
 

@@ -1,8 +1,8 @@
-"""Anthropic's Messages API, also as others serve it.
+"""Anthropic's Messages API, also as other servers offer it.
 
-``compat`` holds the quirks of servers; ``request`` puts the body together from ``history``,
-``tools`` and ``thinking``; ``response`` decodes; ``repairs`` says what to change after a refusal
-that would otherwise come back on every later turn.
+``compat`` holds the quirks of servers; ``request`` builds the body from ``history``, ``tools`` and
+``compat``, and knows what to change after a rejection that would otherwise recur on every later
+turn; ``response`` decodes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pi.ai.wire.anthropic_messages.compat import (
 )
 from pi.ai.wire.anthropic_messages.request import encode, headers, next_repair, url
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` until its message is final.
+    """Send the request, and fill ``builder`` until its message is final.
 
-    A refused signature or tool schema is left out and the question asked again at once. A
-    diagnostic of the message says so, and later turns do without the same thoughts and strictness.
+    A rejected signature or tool schema is left out and the request sent again at once. A diagnostic
+    of the message records it, and later turns leave out the same thinking and strictness.
     """
     compat = compat_of(call)
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
@@ -51,7 +51,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

@@ -1,4 +1,4 @@
-"""The quirks of servers that speak this wire, as flags. Pure."""
+"""Server capabilities as flags, and thinking settings. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pi.base.records import Record, replace
 
 
 class Fallback(Record):
-    """A model that the server may ask when the chosen one declines."""
+    """A model that the server may use when the chosen one declines."""
 
     model: str
 
 
 class Compat(Record):
-    """What a server can do; the defaults are those of Anthropic's own API for an older model."""
+    """Capabilities of a server; the defaults are those of Anthropic's own API for an older
+    model."""
 
     supports_eager_tool_input_streaming: bool = True
     supports_long_cache_retention: bool = True
@@ -41,66 +42,64 @@ class Compat(Record):
 
     @property
     def changes_tools_in_place(self) -> bool:
-        """Whether tools come and go through system messages instead of a new list of tools."""
+        """Whether tools are added and removed by system messages instead of a new list of tools."""
         return self.supports_mid_convo_tool_changes and self.supports_mid_convo_system_messages
 
     @property
     def session_header(self) -> str | None:
-        """The header that keeps a session on one server, where there is one."""
-        wanted = self.send_session_affinity_headers
-        if wanted is None:
-            wanted = self.session_affinity_format is not None
-        if not wanted:
+        """The header that keeps a session on one server, if there is one."""
+        enabled = self.send_session_affinity_headers
+        if enabled is None:
+            enabled = self.session_affinity_format is not None
+        if not enabled:
             return None
         return "x-session-id" if self.session_affinity_format else "x-session-affinity"
 
 
 def compat_of(call: Call) -> Compat:
-    """The flags of the call's model; what it leaves open follows from the base URL."""
+    """Returns the flags of the call's model; unset ones follow from the base URL."""
     at_openrouter = is_within(host_of(call), "openrouter.ai")
     known = {"sessionAffinityFormat": "openrouter"} if at_openrouter else {}
     return read_flags(call.model, Compat, known)
 
 
-# How hard to think, in this wire's words. Pure.
-#
-# Older models take a budget of tokens, newer ones an effort. Some newer ones take a change of
-# effort in the middle of the conversation, which spares the prompt cache: there the effort at the
-# top of the request stays the one that the conversation began with, and every later change is a
-# message.
+# Thinking settings. Older models take a budget of tokens, newer ones an effort. Some newer ones
+# take a change of effort in the middle of the conversation, which keeps the prompt cache: there the
+# effort at the top of the request stays the first one of the conversation, and every later change
+# is a message.
 
 
 SMALLEST_BUDGET = 1024
-"""Fewer thinking tokens are refused."""
+"""Smaller budgets are rejected."""
 
 NO_INTERLEAVING = "PI_NO_INTERLEAVED_THINKING"
-"""``1``: for servers in front of Anthropic that refuse the beta of thinking between tool calls."""
+"""``1``: for servers in front of Anthropic that reject the beta of thinking between tool calls."""
 
 
 class ThinkingPlan(Record):
-    """What a request says about thinking."""
+    """The thinking fields of a request."""
 
     thinking: Json | None = None
     effort: str | None = None
     active: bool = False
-    """Whether the model may think, asked to or not: such a request takes no temperature."""
+    """Whether the model may think, requested or not: such a request takes no temperature."""
 
     @property
     def has_budget(self) -> bool:
-        """Whether it thinks within a number of tokens."""
+        """Whether it thinks within a token budget."""
         return self.thinking is not None and self.thinking["type"] == "enabled"
 
 
 class Efforts(Record):
-    """The effort that a conversation began with, and the one that is wanted now."""
+    """The first effort of a conversation, and the one requested now."""
 
     first: str
     now: str | None
-    """``None`` where none is: then it stays as it is."""
+    """``None`` if none is requested: then it stays unchanged."""
 
 
 def plan_thinking(call: Call, compat: Compat, *, allowed: bool = True) -> ThinkingPlan:
-    """The thinking to ask for; where it is not ``allowed``, as if it were off."""
+    """Returns the thinking to request; off if it is not ``allowed``."""
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
         return ThinkingPlan()
@@ -126,15 +125,15 @@ def plan_thinking(call: Call, compat: Compat, *, allowed: bool = True) -> Thinki
 
 
 def interleaves(environ: Mapping[str, str]) -> bool:
-    """Whether models that think within a budget may also think between tool calls."""
+    """Whether models with a thinking budget may also think between tool calls."""
     return environ.get(NO_INTERLEAVING) != "1"
 
 
 def with_room_to_think(call: Call) -> Call:
-    """``call`` with the budget on top of its largest answer, as far as the window has room.
+    """Returns ``call`` with the budget added to its output limit, as far as the window has room.
 
-    Without interleaving all thoughts come before the answer and count as output, so that an answer
-    as long as was asked for would not fit beside them.
+    Without interleaving all thinking comes before the text and counts as output, so that the
+    requested output would not fit beside it.
     """
     budget = thinking_budget(
         call.options.reasoning, call.model.max_tokens, call.options.thinking_budgets
@@ -145,14 +144,15 @@ def with_room_to_think(call: Call) -> Call:
 
 
 def provider_level(plan: ThinkingPlan, compat: Compat) -> str | None:
-    """The effort of an answer, to be kept with it; only where it may change in between."""
+    """Returns the effort to store with a response; only if it may change in between."""
     return plan.effort if compat.supports_mid_convo_effort else None
 
 
 def efforts(
     model: Model, compat: Compat, plan: ThinkingPlan, history: Sequence[Message]
 ) -> Efforts | None:
-    """The efforts of a conversation in which they may change; ``None`` where there are none."""
+    """Returns the efforts of a conversation in which they may change; ``None`` if there are
+    none."""
     if not compat.supports_mid_convo_effort:
         return None
     known = (own_level(message, model) for message in history)
@@ -161,7 +161,7 @@ def efforts(
 
 
 def own_level(message: Message, model: Model) -> str | None:
-    """The effort with which ``model`` wrote ``message``."""
+    """Returns the effort with which ``model`` wrote ``message``."""
     if not isinstance(message, AssistantMessage) or not is_own(message, model):
         return None
     level = message.provider_thinking_level
@@ -170,7 +170,7 @@ def own_level(message: Message, model: Model) -> str | None:
 
 def _off(model: Model) -> ThinkingPlan:
     words = model.thinking_level_map or {}
-    if "off" in words and words["off"] is None:  # it always thinks, and refuses to be told not to
+    if "off" in words and words["off"] is None:  # it always thinks, and rejects "off"
         return ThinkingPlan(active=True)
     return ThinkingPlan(thinking={"type": "disabled"})
 

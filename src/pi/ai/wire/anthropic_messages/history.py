@@ -1,4 +1,4 @@
-"""A prepared conversation → the ``messages`` of a request. Pure."""
+"""Encodes a prepared conversation as the ``messages`` of a request. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import told
+from pi.ai.transcript import render_update
 from pi.ai.wire.anthropic_messages.compat import Efforts, own_level
-from pi.ai.wire.anthropic_messages.tools import Offer, changes
+from pi.ai.wire.anthropic_messages.tools import DeclaredTools, changes
 from pi.ai.wire_support.handoff import NO_OUTPUT
 from pi.base.records import Record
 
 
 class HistoryStyle(Record):
-    """How a conversation is written for one model."""
+    """How a conversation is encoded for one model."""
 
     model: Model
-    offer: Offer = Offer()
+    offer: DeclaredTools = DeclaredTools()
     efforts: Efforts | None = None
     allow_empty_signature: bool = False
 
@@ -36,7 +36,7 @@ class HistoryStyle(Record):
 def encode_history(
     history: Sequence[Message], style: HistoryStyle, cache: Json | None = None
 ) -> list[Json]:
-    """The request's ``messages``; ``cache`` marks the end of what users and tools have said."""
+    """Returns the request's ``messages``; ``cache`` marks the last user or tool message."""
     writer = _Writer(style)
     for message in history:
         writer.add(message)
@@ -47,10 +47,10 @@ def encode_history(
 
 
 class _Writer:
-    """Puts the messages together.
+    """Builds the messages.
 
-    Instructions that came in the middle may only stand between a user's turn and the answer to it,
-    so they wait for the end of the turn. A change of effort stands at the same place.
+    Later instructions may only stand between a user's turn and the response to it, so they wait for
+    the end of the turn. A change of effort stands at the same place.
     """
 
     def __init__(self, style: HistoryStyle) -> None:
@@ -63,7 +63,7 @@ class _Writer:
         self._effort = style.efforts.first if style.efforts else None
 
     def add(self, message: Message) -> None:
-        """Write one message."""
+        """Append one message."""
         if isinstance(message, ToolResultMessage):
             self._add_result(message)
             return
@@ -78,9 +78,9 @@ class _Writer:
                 self._say("assistant", _assistant_blocks(message, self._style))
 
     def finish(self) -> list[Json]:
-        """All of them."""
+        """Returns all messages."""
         self._end_turn(self._style.efforts.now if self._style.efforts else None)
-        if self._waiting:  # nobody has spoken since the last answer, so nothing else can hold it
+        if self._waiting:  # no user message follows the last response, so none can hold it
             self._say("user", list(_instructions(self._waiting)))
         return self._messages
 
@@ -89,7 +89,7 @@ class _Writer:
             self._messages.append({"role": role, "content": content})
 
     def _add_result(self, message: ToolResultMessage) -> None:
-        """Results that follow each other go into one message."""
+        """Consecutive results are combined in one message."""
         if self._results is None:
             self._results = []
             self._messages.append({"role": "user", "content": self._results})
@@ -121,12 +121,12 @@ def _mark_last_user_block(messages: list[Json], cache: Json) -> None:
 
 def _instructions(messages: Sequence[SystemMessage]) -> Iterator[Json]:
     for message in messages:
-        if text := told(message):
+        if text := render_update(message):
             yield _text(text)
 
 
 def _user_content(message: UserMessage) -> str | list[Json]:
-    """Its content without blank texts, which are refused; empty where nothing is left."""
+    """Returns the content without blank texts, which are rejected; may be empty."""
     if isinstance(message.content, str):
         return message.content if message.content.strip() else ""
     return list(_said(message.content))
@@ -138,7 +138,7 @@ def _result(message: ToolResultMessage) -> Json:
     if all(block["type"] == "text" for block in said):
         content = "\n".join(block["text"] for block in said)
     if not content and message.is_error:
-        content = NO_OUTPUT  # an error without a word is refused
+        content = NO_OUTPUT  # an error without text is rejected
     return {
         "type": "tool_result",
         "tool_use_id": message.tool_call_id,
@@ -168,7 +168,7 @@ def _assistant_blocks(message: AssistantMessage, style: HistoryStyle) -> list[Js
     if blocks[-1]["type"] != "tool_use":  # nothing may stand between a call and its result
         blocks.sort(key=lambda block: block["type"] == "tool_use")
     if blocks[-1]["type"] == "text":
-        blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # a space at the very end is refused
+        blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # trailing white space is rejected
     return blocks
 
 
@@ -188,7 +188,7 @@ def _assistant_block(block: Text | Thinking | ToolCall, style: HistoryStyle) -> 
 
 
 def _thinking(block: Thinking, style: HistoryStyle) -> Json | None:
-    """A thought as the server gave it; one that it never signed becomes plain text."""
+    """Returns a thinking block unchanged; an unsigned one becomes plain text."""
     signature = block.thinking_signature
     if signature and block.redacted is True:
         return {"type": "redacted_thinking", "data": signature}

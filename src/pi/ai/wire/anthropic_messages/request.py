@@ -1,4 +1,4 @@
-"""A call → the request of ``/v1/messages``. Pure."""
+"""Encodes a call as a request to ``/v1/messages``; selects repairs. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ from pi.ai.wire.anthropic_messages.compat import (
     with_room_to_think,
 )
 from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
-from pi.ai.wire.anthropic_messages.tools import Offer, declarations, is_forced, offer, tool_choice
+from pi.ai.wire.anthropic_messages.tools import (
+    DeclaredTools,
+    declarations,
+    is_forced,
+    offer,
+    tool_choice,
+)
 from pi.ai.wire_support.handoff import plain_id, prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     without_refused_thoughts,
 )
@@ -40,12 +46,12 @@ FALLBACK_MODELS = "server-side-fallback-2026-06-01"
 
 
 def url(call: Call) -> str:
-    """Where the request goes."""
+    """Returns the URL of the request."""
     return f"{call.base_url}/v1/messages?beta=true"
 
 
 def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
-    """The headers of the request, with the features of ``betas`` asked for."""
+    """Returns the headers of the request, with the features of ``betas``."""
     named: dict[str, str] = {"anthropic-version": VERSION}
     if call.access.api_key is not None and not _brings_authorization(call):
         if call.access.kind == "oauth":
@@ -65,14 +71,15 @@ def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = True) -> Json:
-    """The payload: the body of the request, and ``betas``, which go into a header instead."""
+    """Returns the payload: the body of the request, and ``betas``, which go into a header
+    instead."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     trusted = without_refused_thoughts(rest, call.model, repairs)
     history = prepare(trusted, call.model, plain_id)
     offered = offer(call.messages, compat, dropped=repairs.tools)
     choice = tool_choice(call.options.tool_choice, offered.names)
-    lost = not compat.force_adaptive_thinking and lacks_thought(rest, call.model, repairs)
+    lost = not compat.force_adaptive_thinking and lacks_thinking(rest, call.model, repairs)
     may_think = not is_forced(choice) and not lost
     plan = plan_thinking(call, compat, allowed=may_think)
     if plan.has_budget and not interleaved:
@@ -105,7 +112,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = Tru
 
 
 def cache_control(call: Call, compat: Compat) -> Json | None:
-    """The mark up to which the server keeps the prompt; ``None`` where it shall keep nothing."""
+    """Returns the cache mark of the prompt; ``None`` if caching is off."""
     match call.options.cache_retention:
         case "none":
             return None
@@ -119,15 +126,17 @@ def _brings_authorization(call: Call) -> bool:
     return any(name.lower() == "authorization" for name in call.access.headers)
 
 
-def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer, *, interleaved: bool) -> list[str]:
-    wanted = {
+def _betas(
+    compat: Compat, plan: ThinkingPlan, offered: DeclaredTools, *, interleaved: bool
+) -> list[str]:
+    features = {
         FINE_GRAINED_STREAMING: offered.tools and not compat.supports_eager_tool_input_streaming,
         INTERLEAVED_THINKING: plan.has_budget and interleaved,
         CHANGING_EFFORT: compat.supports_mid_convo_effort,
         CHANGING_TOOLS: offered.in_place,
         FALLBACK_MODELS: compat.allowed_fallback_models,
     }
-    return [name for name, needed in wanted.items() if needed]
+    return [name for name, needed in features.items() if needed]
 
 
 def _system(prompt: str, cache: Json | None) -> list[Json]:
@@ -148,15 +157,13 @@ def _output_config(effort: str | None) -> Json | None:
 
 
 def _metadata(call: Call) -> Json | None:
-    """Who asks; the server knows no other metadata."""
+    """Returns the user id; the server supports no other metadata."""
     user = user_id(call)
     return None if user is None else {"user_id": user}
 
 
-# What to leave out of a request that the server refused, so that it is not refused again. Pure.
-#
-# The server says only ``invalid_request_error`` and a sentence, so here the sentence decides;
-# each repair also needs its cause in the payload.
+# Repairs of rejected requests. The server sends only ``invalid_request_error`` and a sentence, so
+# the sentence decides; each repair also needs its cause in the payload.
 
 
 _SIGNATURE = r"(?is)signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified"
@@ -165,7 +172,7 @@ _TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """The repair that ``refusal`` asks for."""
+    """Returns the repair for ``refusal``."""
     said = refusal.message
     if re.search(_SIGNATURE, said) and _has_thoughts(payload):
         return Repairs(thinking=True)
@@ -177,7 +184,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
 
 def _refused_tool(said: str, tools: list[Json]) -> str:
-    """The name of the tool whose schema the sentence is about."""
+    """Returns the name of the tool whose schema the sentence is about."""
     found = re.search(_TOOL, said)
     return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
 

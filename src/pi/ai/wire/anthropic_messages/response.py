@@ -1,4 +1,4 @@
-"""Server-sent events of ``/v1/messages`` → the answer. Pure."""
+"""Decodes the server-sent events of ``/v1/messages``. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pi.ai.json_text import DONE, read_json
 from pi.ai.messages import Json, Usage
 from pi.base.records import UNREADABLE, replace
 
-# Token counts of this wire → ours. Pure.
+# Token counts.
 
 
 _INPUT = {
@@ -25,11 +25,11 @@ _INPUT = {
 
 
 def counted(usage: Usage, counts: Json) -> Usage:
-    """``usage`` brought up to date with what an event counts.
+    """Returns ``usage`` updated with the counts of an event.
 
-    Counts come in two events and may be missing, null or zero in the second, so nothing is taken
-    from an event that knows nothing; but what it knows of the input is taken together, as a server
-    may first call everything input and later say what of it came from a cache.
+    Counts come in two events and may be missing, null or zero in the second, so empty counts are
+    ignored; but the input counts are taken together, as a server may first report everything as
+    input and later which part came from a cache.
     """
     changes = {
         field: count
@@ -88,16 +88,16 @@ _read_delta = msgspec.json.Decoder(_BlockDelta).decode
 
 
 class MessagesDecoder:
-    """Understands the events of one answer."""
+    """Decodes the events of one response."""
 
     def __init__(self, builder: MessageBuilder) -> None:
         self.finished = False
         self._builder = builder
         self._explanation = ""
-        """Why the answer stopped, in the provider's words."""
+        """Why the response stopped, in the provider's terms."""
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event. Raises ``ProviderError`` for an error that came inside the stream."""
+        """Decode one event. Raises ``ProviderError`` for an error inside the stream."""
         try:
             event = _read_delta(data)
         except UNREADABLE:
@@ -146,7 +146,7 @@ class MessagesDecoder:
                 self.finished = True
                 raise from_error_object(event)
             case _:
-                pass  # pings, and events newer than this module
+                pass  # pings, and unknown newer events
 
     def _begin(self, message: Json) -> None:
         builder = self._builder
@@ -193,7 +193,7 @@ class MessagesDecoder:
             block.signature = (block.signature or "") + signature
 
     def _add_arguments(self, index: int, piece: Any) -> None:
-        """More arguments: a piece of JSON text, or (part of) the object itself."""
+        """Append arguments: a piece of JSON text, or (part of) the object itself."""
         call = self._builder.find(("tool", index))
         if not isinstance(call, ToolCallBlock):
             return  # of a tool that the server runs itself

@@ -1,8 +1,8 @@
-"""Tools as they are declared to the server, and their changes. Pure.
+"""Tool declarations, and their changes. Pure.
 
-Where the server can change tools in the middle of a conversation, the list that a conversation
-began with stays as it is: tools that came later are declared as deferred, and system messages
-offer or withdraw tools by name. Elsewhere the list is always the present one.
+If the server can change tools in the middle of a conversation, the first list of tools stays
+unchanged: later tools are declared as deferred, and system messages offer or withdraw tools by
+name. Otherwise the list is always the current one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.request import ToolChoice, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.anthropic_messages.compat import Compat
 from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
@@ -25,7 +25,7 @@ PLACEHOLDER: Json = {
 """Declared from the first request on: the prompt differs once any tool is deferred."""
 
 
-class Offer(Record):
+class DeclaredTools(Record):
     """The tools of a request."""
 
     tools: tuple[Tool, ...] = ()
@@ -33,25 +33,25 @@ class Offer(Record):
     later: tuple[Tool, ...] = ()
     """Declared, and offered by a message of the conversation."""
     names: frozenset[str] = frozenset()
-    """What is offered by the end of the conversation."""
+    """The tools offered at the end of the conversation."""
     in_place: bool = False
-    """Whether messages of the conversation change what is offered."""
+    """Whether messages of the conversation change the offered tools."""
 
 
 def offer(
     messages: Sequence[Message], compat: Compat, dropped: Collection[str] = frozenset()
-) -> Offer:
-    """The tools of a conversation, without those that the server has refused."""
+) -> DeclaredTools:
+    """Returns the tools of a conversation, without those that the server has rejected."""
     system = [message for message in messages if isinstance(message, SystemMessage)]
     present = tuple(tool for tool in final_tools(system) if tool.name not in dropped)
     names = frozenset(tool.name for tool in present)
     first = {tool.name for tool in final_tools(leading(messages))} - set(dropped)
     if not first or not compat.changes_tools_in_place:
-        return Offer(tools=present, names=names)
-    # A tool that was declared again has its newest declaration from the start: there is no way to
-    # declare it twice.
+        return DeclaredTools(tools=present, names=names)
+    # A tool that was declared again has its newest declaration from the start: it cannot be
+    # declared twice.
     known = {tool.name: tool for message in system for tool in message.tools_added or ()}
-    return Offer(
+    return DeclaredTools(
         tools=tuple(tool for name, tool in known.items() if name in first),
         later=tuple(
             tool for name, tool in known.items() if name not in first and name not in dropped
@@ -62,9 +62,9 @@ def offer(
 
 
 def declarations(
-    offered: Offer, compat: Compat, *, cache: Json | None, strict_refused: bool
+    offered: DeclaredTools, compat: Compat, *, cache: Json | None, strict_refused: bool
 ) -> list[Json]:
-    """The request's ``tools``; empty where there are none."""
+    """Returns the request's ``tools``; empty if there are none."""
     if not offered.tools:
         return []
     tools = (*offered.tools, *offered.later)
@@ -84,7 +84,7 @@ def declarations(
 
 
 def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -> Iterator[Json]:
-    """The blocks that take ``offered``, which is updated, to what ``message`` says."""
+    """Returns the blocks that change ``offered``, which is updated, as ``message`` says."""
     for removed in message.tools_removed or ():
         if removed["name"] in offered:
             offered.remove(removed["name"])
@@ -96,8 +96,8 @@ def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -
 
 
 def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | None:
-    """The request's ``tool_choice``; ``None`` leaves it out."""
-    match possible_choice(choice, names):
+    """Returns the request's ``tool_choice``; ``None`` leaves it out."""
+    match valid_tool_choice(choice, names):
         case str(word):
             return {"type": word}
         case {"type": "any"}:
@@ -109,7 +109,7 @@ def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | Non
 
 
 def is_forced(choice: Json | None) -> bool:
-    """Whether the model must call a tool, which it may not think about first."""
+    """Whether the model must call a tool, which rules out thinking first."""
     return choice is not None and choice.get("type") in ("any", "tool")
 
 

@@ -1,7 +1,7 @@
-"""Amazon Bedrock's ConverseStream: many makers' models behind one form.
+"""Amazon Bedrock's ConverseStream: models of many vendors behind one format.
 
-Knows that form, AWS's signatures and its frames; which credentials a person has stored is decided
-elsewhere, what AWS's own tools have stored is found here.
+Knows that format, AWS's signatures and its frames. Stored credentials are resolved by
+``pi.ai.auth``; those of AWS's own tools are found here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest
 from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
 from pi.ai.wire.bedrock_converse.signing import find_identity
 from pi.ai.wire_support.exchange import Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``.
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``.
 
-    A refused signature or strict schema is left out and the question asked again at once. A
-    diagnostic of the message says so, and later turns do without the same thoughts and strictness.
+    A rejected signature or strict schema is left out and the request sent again at once. A
+    diagnostic of the message records it, and later turns leave out the same thinking and
+    strictness.
     """
     identity = await find_identity(call, services.environ)
 
@@ -41,7 +42,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             frames=EventStreamReader(),
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

@@ -1,7 +1,7 @@
-"""What a model on Bedrock takes, told from its name and its compat flags. Pure.
+"""Capabilities of models on Bedrock, from their names and compat flags; thinking settings. Pure.
 
-Converse gives all models one form, but thinking, its replay and caching differ from maker to maker.
-The id of an inference profile may be an ARN that names no model; then the model's own name tells.
+Converse has one format for all models, but thinking, its replay and caching differ by vendor. The
+id of an inference profile may be an ARN that names no model; then the model's own name is used.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ class Compat(Record):
     supports_strict_mode: bool = False
 
 
-class Traits(Record):
+class ModelCompat(Record):
     """How requests to one model differ from those to another."""
 
     strict_tools: bool = False
     cache: Literal["none", "short", "long"] = "none"
-    """The longest time for which a cache point can keep the prompt."""
+    """The longest lifetime of a cache point."""
     thinking: Literal["none", "effort", "budget", "nova", "openai", "gpt-oss"] = "none"
-    """In whose words thinking is asked for."""
+    """The vendor's format of thinking settings."""
     interleaved: bool = False
-    """Thinking between tool calls must be asked for."""
+    """Thinking between tool calls must be requested."""
     thoughts: Literal["signed", "any", "never"] = "any"
-    """Which earlier thoughts may be sent back as such."""
+    """Which earlier thinking may be sent back as such."""
     temperature: bool = True
 
 
-def traits_of(model: Model) -> Traits:
-    """What ``model`` takes; ``BadRequest`` when its flags cannot be read."""
+def compat_of(model: Model) -> ModelCompat:
+    """Returns the capabilities of ``model``; raises ``BadRequest`` if its flags are invalid."""
     strict = read_flags(model, Compat).supports_strict_mode
     name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))
     if "claude" in name:
         return _claude(name, strict=strict)
     if "nova" in name:
         thinking: Literal["nova", "none"] = "nova" if "nova-2" in name else "none"
-        return Traits(strict_tools=strict, cache="short", thinking=thinking)
+        return ModelCompat(strict_tools=strict, cache="short", thinking=thinking)
     if "gpt-oss" in name:
-        return Traits(strict_tools=strict, thinking="gpt-oss")
+        return ModelCompat(strict_tools=strict, thinking="gpt-oss")
     if "openai" in name:
-        return Traits(strict_tools=strict, thinking="openai")
-    return Traits(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
+        return ModelCompat(strict_tools=strict, thinking="openai")
+    return ModelCompat(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
 
 
-def _claude(name: str, *, strict: bool) -> Traits:
+def _claude(name: str, *, strict: bool) -> ModelCompat:
     found = re.search(_CLAUDE, name)
     version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
-    return Traits(
+    return ModelCompat(
         strict_tools=strict,
         cache="long" if version >= (4, 5) else "short" if version >= (3, 5) else "none",
         thinking="effort" if version >= (4, 6) else "budget" if version >= (3, 7) else "none",
@@ -69,21 +69,21 @@ def _claude(name: str, *, strict: bool) -> Traits:
     )
 
 
-# How much to think, in the words of each maker of models. Pure.
+# Thinking settings in the format of each vendor.
 
 
 SMALLEST_BUDGET = 1024
-"""Claude refuses to think within fewer tokens."""
+"""Claude rejects smaller budgets."""
 
 INTERLEAVED = "interleaved-thinking-2025-05-14"
 """The beta that lets older Claudes think between tool calls."""
 
 
-def thinking_fields(call: Call, traits: Traits, *, cap: int, forced: bool) -> Json:
-    """What ``additionalModelRequestFields`` says; nothing when thinking is off.
+def thinking_fields(call: Call, traits: ModelCompat, *, cap: int, forced: bool) -> Json:
+    """Returns the thinking part of ``additionalModelRequestFields``; empty if it is off.
 
-    ``cap`` is the largest answer, thoughts included. Claude does not think before a tool call that
-    is ``forced``.
+    ``cap`` is the output limit, including thinking. Claude does not think before a ``forced`` tool
+    call.
     """
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
@@ -98,11 +98,11 @@ def thinking_fields(call: Call, traits: Traits, *, cap: int, forced: bool) -> Js
 
 
 def thinks_without_limits(fields: Json) -> bool:
-    """Whether the request may say neither an output cap nor a temperature: Nova at its hardest."""
+    """Whether output cap and temperature must be left out: Nova at its highest level."""
     return bool(fields.get("reasoningConfig", {}).get("maxReasoningEffort") == "high")
 
 
-def _effort(traits: Traits, effort: str, *, forced: bool) -> Json:
+def _effort(traits: ModelCompat, effort: str, *, forced: bool) -> Json:
     match traits.thinking:
         case "effort" if not forced:
             return {
@@ -119,11 +119,11 @@ def _effort(traits: Traits, effort: str, *, forced: bool) -> Json:
             return {}
 
 
-def _budget(call: Call, traits: Traits, cap: int) -> Json:
+def _budget(call: Call, traits: ModelCompat, cap: int) -> Json:
     if cap < SMALLEST_BUDGET + ROOM_TO_ANSWER:
         return {}
-    wanted = thinking_budget(call.options.reasoning, cap, call.options.thinking_budgets)
-    budget = max(wanted, SMALLEST_BUDGET)
+    requested = thinking_budget(call.options.reasoning, cap, call.options.thinking_budgets)
+    budget = max(requested, SMALLEST_BUDGET)
     fields: Json = {"thinking": {"type": "enabled", "budget_tokens": budget}}
     if traits.interleaved:
         fields["anthropic_beta"] = [INTERLEAVED]

@@ -1,4 +1,4 @@
-"""The conversation as Converse's ``messages``. Pure.
+"""Encodes the conversation as Converse's ``messages``, and its tools. Pure.
 
 Bytes stay bytes here, as in the arguments of AWS's SDK; JSON has them as base64.
 """
@@ -22,13 +22,13 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.wire.bedrock_converse.compat import Traits
+from pi.ai.request import ToolChoice, valid_tool_choice
+from pi.ai.wire.bedrock_converse.compat import ModelCompat
 from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
 from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
 
 NO_TEXT = "(no text)"
-"""Stands for a message of the user that says nothing: blank text is refused."""
+"""Replaces an empty user message: blank text is rejected."""
 UNKNOWN_IMAGE = "(image omitted: Bedrock takes PNG, JPEG, GIF and WebP)"
 
 _FORMATS = {
@@ -41,12 +41,12 @@ _FORMATS = {
 
 
 def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...]:
-    """``messages`` as ``model`` can take them, whoever wrote them."""
+    """Returns ``messages`` adapted to ``model``."""
     return prepare(messages, model, plain_id)
 
 
-def encode_messages(history: Iterable[Message], traits: Traits) -> list[Json]:
-    """The ``messages`` of a request; the results of one batch of calls share a message."""
+def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
+    """Returns the ``messages`` of a request; the results of one batch of calls share a message."""
     written: list[Json] = []
     results: list[Json] = []
     for message in history:
@@ -64,11 +64,11 @@ def encode_messages(history: Iterable[Message], traits: Traits) -> list[Json]:
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
-    """One message, or none at all: an empty one is refused."""
+    """Returns one message, or none: an empty one is rejected."""
     return [{"role": role, "content": content}] if content else []
 
 
-def _said(block: Text | Thinking | ToolCall, traits: Traits) -> list[Json]:
+def _said(block: Text | Thinking | ToolCall, traits: ModelCompat) -> list[Json]:
     match block:
         case Text():
             return _text(block.text)
@@ -79,7 +79,7 @@ def _said(block: Text | Thinking | ToolCall, traits: Traits) -> list[Json]:
             return [{"toolUse": call}]
 
 
-def _thought(block: Thinking, traits: Traits) -> list[Json]:
+def _thought(block: Thinking, traits: ModelCompat) -> list[Json]:
     signature = block.thinking_signature or ""
     if traits.thoughts == "never":
         return []
@@ -123,29 +123,28 @@ def _image(image: Image) -> list[Json]:
 
 
 def _decoded(base64: str) -> bytes:
-    """The bytes that ``base64`` stands for, or none where it is something else."""
+    """Returns the bytes of ``base64``, or none if it is invalid."""
     try:
         return binascii.a2b_base64(base64)
     except (binascii.Error, ValueError):
         return b""
 
 
-# Tools as Converse's ``toolConfig``. Pure.
+# Tools as Converse's ``toolConfig``.
 
 
 def tool_config(
     tools: Sequence[Tool],
     history: Iterable[Message],
     choice: ToolChoice | None,
-    traits: Traits,
+    traits: ModelCompat,
     *,
     strict_refused: bool = False,
 ) -> Json | None:
-    """The ``toolConfig`` of a request, or ``None`` where it needs none.
+    """Returns the ``toolConfig`` of a request, or ``None`` if it needs none.
 
-    A conversation that holds calls is refused without one, so tools that were called and are gone
-    are declared in name. There is no word for calling none: the tools are left out where they can
-    be.
+    A conversation with calls is rejected without one, so removed tools that were called are
+    declared by name. Converse cannot forbid calls: the tools are left out where possible.
     """
     called = dict.fromkeys(
         call.name
@@ -165,8 +164,8 @@ def tool_config(
 
 
 def tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
-    """The wire's form of ``choice``, which has no word for calling none."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    """Returns the wire's form of ``choice``; Converse has no ``none``."""
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case "auto":
             return {"auto": {}}
         case {"type": "any"}:
@@ -186,7 +185,7 @@ def _declare(tool: Tool, strict: Json | None) -> Json:
 
 def _declaration(name: str, description: str, schema: Json) -> Json:
     spec: Json = {"name": name}
-    if description.strip():  # a blank one is refused
+    if description.strip():  # a blank one is rejected
         spec["description"] = description
     spec["inputSchema"] = {"json": object_schema(schema)}
     return {"toolSpec": spec}

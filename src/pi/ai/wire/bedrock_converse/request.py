@@ -1,4 +1,4 @@
-"""A call → the arguments of AWS's ``converse_stream``, the form in which hooks see it. Pure."""
+"""Encodes a call as arguments of AWS's ``converse_stream`` and as an HTTP request. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.ai.wire.bedrock_converse.compat import (
-    Traits,
+    ModelCompat,
+    compat_of,
     thinking_fields,
     thinks_without_limits,
-    traits_of,
 )
 from pi.ai.wire.bedrock_converse.history import (
     encode_messages,
@@ -27,23 +27,23 @@ from pi.ai.wire.bedrock_converse.signing import DEFAULT_REGION, AwsIdentity, sco
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     without_refused_thoughts,
 )
 from pi.base.records import Record
 
 DEFAULT_CAP = 4096
-"""The largest answer where neither the caller nor the model names one; without any cap Bedrock
-reserves the model's whole output from the account's quota."""
+"""The output limit if neither the caller nor the model names one; without any cap Bedrock reserves
+the model's whole output from the account's quota."""
 
-MOST_LABELS = 16
+MAX_LABELS = 16
 _LABEL = r"(?a)[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}"
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """The payload; images and redacted thoughts are bytes."""
-    traits = traits_of(call.model)
+    """Returns the payload; images and redacted thinking are bytes."""
+    traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     history = history_for(without_refused_thoughts(rest, call.model, repairs), call.model)
     messages = encode_messages(history, traits)
@@ -55,8 +55,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
             messages[-1]["content"].append(point)
     cap = call.max_tokens or DEFAULT_CAP
     choice = tool_choice(call.options.tool_choice, instructions.tools)
-    # A model that thinks within a budget wants the thoughts before its last calls back.
-    lost = traits.thinking == "budget" and lacks_thought(rest, call.model, repairs)
+    # A model with a thinking budget requires the thinking before its last calls.
+    lost = traits.thinking == "budget" and lacks_thinking(rest, call.model, repairs)
     fields = thinking_fields(call, traits, cap=cap, forced=_is_forced(choice) or lost)
     parts: Json = {
         "modelId": call.model.id,
@@ -76,8 +76,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     return {name: part for name, part in parts.items() if part}
 
 
-def _cache_point(call: Call, traits: Traits) -> Json | None:
-    """The mark up to which the prompt is kept, for as long as is wanted and can be had."""
+def _cache_point(call: Call, traits: ModelCompat) -> Json | None:
+    """Returns the cache point of the prompt, with the requested and supported lifetime."""
     if traits.cache == "none" or call.options.cache_retention == "none":
         return None
     if call.options.cache_retention == "long" and traits.cache == "long":
@@ -90,17 +90,17 @@ def _is_forced(choice: Json | None) -> bool:
 
 
 def _labels(call: Call) -> dict[str, str]:
-    """The caller's metadata, as far as the logs take it."""
+    """Returns the caller's metadata, as far as the logs accept it."""
     pairs = (call.options.metadata or {}).items()
     fitting = [(name, text) for name, text in pairs if _is_label(name) and _is_label(text)]
-    return dict(fitting[:MOST_LABELS])
+    return dict(fitting[:MAX_LABELS])
 
 
 def _is_label(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch(_LABEL, text) is not None
 
 
-def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:
+def _inference(call: Call, traits: ModelCompat, cap: int, thinking: Json) -> Json:
     if thinks_without_limits(thinking):
         return {}
     config: Json = {"maxTokens": cap}
@@ -111,7 +111,7 @@ def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:
     return config
 
 
-# The arguments of ``converse_stream`` → the HTTP request that AWS's SDK would make. Pure.
+# The HTTP request that AWS's SDK would make.
 
 
 SERVICE = "bedrock"
@@ -130,7 +130,7 @@ class RestRequest(Record):
 
 
 def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
-    """The request for ``payload``, signed for this moment unless a token opens the door."""
+    """Returns the request for ``payload``, signed now unless there is a bearer token."""
     model_id = payload.get("modelId") or call.model.id
     body = json_bytes({name: part for name, part in payload.items() if name != "modelId"})
     region = _region(call, model_id, identity)
@@ -146,7 +146,7 @@ def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestR
 
 
 def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
-    """Where the model is: its ARN knows best, then the user's settings, then the base URL."""
+    """Returns the region: from the model's ARN, the user's settings, or the base URL."""
     if found := re.match(_ARN_REGION, model_id):
         return found[1]
     if identity.region:
@@ -156,7 +156,7 @@ def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
 
 
 def _host(call: Call, region: str) -> str:
-    """The base URL; one of AWS's own follows the region."""
+    """Returns the base URL; one of AWS's own follows the region."""
     known = re.fullmatch(_AWS_HOST, call.base_url)
     if call.base_url and known is None:
         return call.base_url
@@ -165,19 +165,17 @@ def _host(call: Call, region: str) -> str:
     return f"{service}.{region}.amazonaws.com{suffix}"
 
 
-# What to leave out of a request that was refused, so that it is not refused again. Pure.
-#
-# Bedrock says only ``ValidationException`` and a sentence, so here the sentence decides; each
-# repair also needs its cause in the payload.
+# Repairs of rejected requests. Bedrock sends only ``ValidationException`` and a sentence, so the
+# sentence decides; each repair also needs its cause in the payload.
 
 
 _SIGNATURE = r"(?is)signature|thinking.*blocks.*cannot be modified"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """The repair that ``refusal`` asks for."""
+    """Returns the repair for ``refusal``."""
     if refusal.status is None:
-        return None  # it was refused after the answer had begun
+        return None  # it was rejected after the response had begun
     if re.search(_SIGNATURE, refusal.message) and _has_thoughts(payload):
         return Repairs(thinking=True)
     tools = (payload.get("toolConfig") or {}).get("tools", ())

@@ -1,4 +1,4 @@
-"""Events of ``ConverseStream`` → an answer. Pure."""
+"""Decodes the event stream of ``ConverseStream``. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec import UNSET
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, AnswerTooLarge, BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import MOST_SHOWN, json_bytes, read_odd_event
+from pi.ai.json_text import MAX_SHOWN, json_bytes, read_lenient
 from pi.ai.messages import Usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -27,11 +27,11 @@ from pi.base.records import UNREADABLE
 
 
 EXCEPTION = "exception:"
-"""Starts the name of an event that is an error; the kind of error follows."""
+"""Prefix of the name of an event that is an error; the kind of error follows."""
 
 LARGEST_FRAME = 24 * 1024 * 1024 + 128 * 1024
 """Bytes; AWS itself sends no larger ones."""
-MOST_FIRST_BYTES = 4096
+MAX_FIRST_BYTES = 4096
 
 _PRELUDE = Struct(">III")
 _CHECKSUM = Struct(">I")
@@ -39,28 +39,29 @@ _AROUND = _PRELUDE.size + _CHECKSUM.size
 _LENGTH = Struct(">H")
 _BYTES, _STRING = 6, 7
 _FIXED_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type; byte arrays and strings say it themselves."""
+"""Bytes of a header's value by its type; byte arrays and strings have a length field."""
 
 
 class EventStreamReader:
-    """Feed it bytes in any pieces; it gives the events that are complete."""
+    """Splits bytes, in any pieces, into complete events."""
 
     def __init__(self) -> None:
         self._held = bytearray()
-        """The beginning of a frame whose end has not come."""
-        self._wanted = _PRELUDE.size
-        """Bytes that must be held before anything can be read."""
+        """The beginning of an incomplete frame."""
+        self._needed = _PRELUDE.size
+        """Bytes needed before anything can be decoded."""
         self.first_bytes = b""
-        """The start of a body that holds no frames, to explain it."""
+        """The start of a body without frames, to explain it."""
         self._seen_event = False
         self._names: dict[bytes, str] = {}
-        """Header blocks that are understood: an answer repeats a handful of them."""
+        """Decoded header blocks: a response repeats a handful of them."""
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """The events that ``chunk`` completes; after them ``BadAnswer`` when one is damaged."""
+        """Returns the events that ``chunk`` completes; then raises ``BadAnswer`` if one is
+        damaged."""
         if self._held:
             self._held += chunk
-            if len(self._held) < self._wanted:
+            if len(self._held) < self._needed:
                 return
             data, self._held = bytes(self._held), bytearray()
         else:
@@ -69,9 +70,9 @@ class EventStreamReader:
         while size - at >= _PRELUDE.size:
             length, headers_length, checksum = _PRELUDE.unpack_from(data, at)
             if (computed := crc32(data[at : at + 8])) != checksum:
-                if not self._seen_event:  # no event stream at all: a page, or JSON
-                    self.first_bytes = data[:MOST_FIRST_BYTES]
-                    self._held, self._wanted = bytearray(self.first_bytes), _PRELUDE.size
+                if not self._seen_event:  # not an event stream: a page, or JSON
+                    self.first_bytes = data[:MAX_FIRST_BYTES]
+                    self._held, self._needed = bytearray(self.first_bytes), _PRELUDE.size
                     return
                 raise BadAnswer("An event of the stream is damaged: its prelude is wrong.")
             if length < _AROUND + headers_length:
@@ -83,7 +84,7 @@ class EventStreamReader:
                 )
             end = at + length
             if end > size:
-                self._wanted = length
+                self._needed = length
                 break
             rest = data[at + 8 : end - 4]
             if crc32(rest, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
@@ -92,13 +93,13 @@ class EventStreamReader:
             self._seen_event = True
             yield self._event(rest[4:split], rest[split:])
             at = end
-            self._wanted = _PRELUDE.size
+            self._needed = _PRELUDE.size
         self._held += data[at:]
 
     def finish(self) -> list[ServerEvent]:
-        """Nothing: a frame that is not complete is no event."""
+        """Returns nothing: an incomplete frame is not an event."""
         if not self._seen_event:
-            self.first_bytes = bytes(self._held[:MOST_FIRST_BYTES])
+            self.first_bytes = bytes(self._held[:MAX_FIRST_BYTES])
         return []
 
     def _event(self, block: bytes, payload: bytes) -> ServerEvent:
@@ -106,14 +107,14 @@ class EventStreamReader:
         if name is None:
             headers = read_headers(block)
             if headers.get(":message-type") == "error":  # has no payload
-                told = json_bytes({"message": headers.get(":error-message", "")})
-                return EXCEPTION + headers.get(":error-code", ""), told
+                fields = json_bytes({"message": headers.get(":error-message", "")})
+                return EXCEPTION + headers.get(":error-code", ""), fields
             name = self._names[block] = _name(headers)
         return name, payload
 
 
 def read_headers(block: bytes) -> dict[str, str]:
-    """The headers of a frame whose values are strings; ``BadAnswer`` when they are malformed."""
+    """Returns the string headers of a frame; raises ``BadAnswer`` if they are malformed."""
     headers: dict[str, str] = {}
     at = 0
     try:
@@ -130,8 +131,8 @@ def read_headers(block: bytes) -> dict[str, str]:
             if kind == _STRING:
                 headers[name] = block[at : at + size].decode()
             at += size
-    except (IndexError, KeyError, StructError, UnicodeDecodeError) as problem:
-        raise BadAnswer("An event of the stream has malformed headers.") from problem
+    except (IndexError, KeyError, StructError, UnicodeDecodeError) as error:
+        raise BadAnswer("An event of the stream has malformed headers.") from error
     return headers
 
 
@@ -149,12 +150,12 @@ STOP_REASONS: dict[str, CompleteReason] = {
     "model_context_window_exceeded": "length",
 }
 REFUSALS = frozenset({"guardrail_intervened", "content_filtered"})
-"""Stops by a filter: asking the same again gives the same."""
+"""Stops by a filter: a retry gives the same result."""
 BROKEN = frozenset({"malformed_model_output", "malformed_tool_use"})
 
 
 class _Shape(msgspec.Struct, rename="camel", gc=False):
-    """A part of an event, which may be null anywhere; what it does not name is skipped."""
+    """A part of an event; any field may be null, unknown ones are skipped."""
 
 
 class _Reasoning(_Shape):
@@ -182,7 +183,7 @@ class _CacheDetail(_Shape):
 
 class _TokenUsage(_Shape):
     input_tokens: int | None = None
-    """Without what came from or went to a cache."""
+    """Without cached tokens, read or written."""
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None
@@ -190,7 +191,7 @@ class _TokenUsage(_Shape):
 
 
 class _Event(_Shape):
-    """The fields of all events: they share none with different meanings."""
+    """The fields of all events: none has two meanings."""
 
     content_block_index: int | None = None
     delta: _Part | None = None
@@ -205,10 +206,10 @@ _decode = _EVENTS.decode
 
 
 class ConverseDecoder:
-    """Understands the events of one answer.
+    """Decodes the events of one response.
 
-    A stop reason and the usage both come at the end, each in an event of its own: with the second
-    of them the answer is complete.
+    The stop reason and the usage both come at the end, each in an event of its own: after both, the
+    response is complete.
     """
 
     def __init__(self, builder: MessageBuilder) -> None:
@@ -221,7 +222,7 @@ class ConverseDecoder:
         """How many blocks with an index are complete."""
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event."""
+        """Decode one event."""
         if name == "contentBlockDelta":
             event = _read(data)
             if event.delta is not None:
@@ -232,7 +233,7 @@ class ConverseDecoder:
             self._take_mark(name, _read(data))
 
     def end(self) -> None:
-        """The stream ended: well if a stop reason came and only the usage did not."""
+        """The stream ended: complete if only the usage is missing after a stop reason."""
         if self._stopped is None:
             raise BadAnswer("Stream ended without messageStop")
         self._complete(self._stopped)
@@ -240,7 +241,7 @@ class ConverseDecoder:
     # What arrives ------------------------------------------------------------------------------
 
     def _take_mark(self, name: str, event: _Event) -> None:
-        """What stands around the deltas."""
+        """Handle events around the deltas."""
         match name:
             case "contentBlockStart" if event.start is not None:
                 self._open(event.content_block_index, event.start)
@@ -251,7 +252,7 @@ class ConverseDecoder:
             case "metadata" if event.usage is not None:
                 self._count(event.usage)
             case _:
-                return  # the start of the message, and events newer than this module
+                return  # the start of the message, and unknown newer events
         if self._stopped is not None and self._counted:
             self._complete(self._stopped)
 
@@ -287,7 +288,7 @@ class ConverseDecoder:
         self._closed[index] = self._closed.get(index, 0) + 1
 
     def _key(self, kind: str, index: int | None) -> Hashable:
-        """The key of the block that grows: some models give several blocks the same index."""
+        """Returns the key of the current block: some models give several blocks the same index."""
         return kind, index, self._closed.get(index, 0)
 
     def _count(self, usage: _TokenUsage) -> None:
@@ -322,23 +323,23 @@ def _read(data: bytes) -> _Event:
     try:
         return _decode(data)
     except UNREADABLE:
-        return read_odd_event(_EVENTS, data) or _NOTHING
+        return read_lenient(_EVENTS, data) or _NOTHING
 
 
 def _failure(kind: str, data: bytes) -> ProviderError:
     try:
-        told = msgspec.json.decode(data)
+        fields = msgspec.json.decode(data)
     except UNREADABLE:
-        told = {"message": data[:MOST_SHOWN].decode("utf-8", "replace")}
-    return from_error_object({"__type": kind, **(told if isinstance(told, dict) else {})})
+        fields = {"message": data[:MAX_SHOWN].decode("utf-8", "replace")}
+    return from_error_object({"__type": kind, **(fields if isinstance(fields, dict) else {})})
 
 
 def _joined(first: str, second: str) -> str:
-    """Two pieces of base64 as one; usually there is only one piece."""
+    """Joins two pieces of base64; usually there is only one piece."""
     if not first:
         return second
     try:
         whole = binascii.a2b_base64(first) + binascii.a2b_base64(second)
-    except binascii.Error as problem:
-        raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from problem
+    except binascii.Error as error:
+        raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from error
     return binascii.b2a_base64(whole, newline=False).decode()

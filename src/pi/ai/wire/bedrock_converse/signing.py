@@ -1,4 +1,4 @@
-"""AWS Signature Version 4: what proves to AWS that a request is ours. Pure.
+"""AWS Signature Version 4, and the AWS credentials of a request.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -24,38 +24,44 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 class AwsKeys(Record):
-    """What requests are signed with."""
+    """Access keys for signing."""
 
     access_key: str
     secret_key: str
     session_token: str | None = None
-    """Comes with keys that expire."""
+    """Set for temporary keys."""
 
 
-class Scope(Record):
-    """What a signature is good for."""
+class SigningScope(Record):
+    """The scope of a signature: time, region, service."""
 
     moment: str
-    """When it was made, e.g. ``20150830T123600Z``."""
+    """The time of signing, e.g. ``20150830T123600Z``."""
     region: str
     service: str
 
     @property
     def text(self) -> str:
-        """As it stands in the header and in what is signed."""
+        """The scope as text in the header and in the signed string."""
         return f"{self.moment[:8]}/{self.region}/{self.service}/aws4_request"
 
 
-def scope_at(now_ms: int, *, region: str, service: str) -> Scope:
-    """The scope of a signature that is made now."""
+def scope_at(now_ms: int, *, region: str, service: str) -> SigningScope:
+    """Returns the scope of a signature made now."""
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_ms // 1000))
-    return Scope(moment=moment, region=region, service=service)
+    return SigningScope(moment=moment, region=region, service=service)
 
 
 def sign(
-    method: str, url: str, headers: Mapping[str, str], body: bytes, *, keys: AwsKeys, scope: Scope
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    keys: AwsKeys,
+    scope: SigningScope,
 ) -> dict[str, str]:
-    """``headers`` with those of the signature, which covers all of them, the URL and the body.
+    """Returns ``headers`` with the signature, which covers all of them, the URL and the body.
 
     Headers that are added later are not covered, which AWS allows.
     """
@@ -74,13 +80,13 @@ def sign(
 
 
 def canonical_request(method: str, url: str, headers: Mapping[str, str], body: bytes) -> str:
-    """The request in the one form that both sides hash; ``headers`` have lower-case names."""
+    """Returns the canonical request; ``headers`` have lower-case names."""
     path, _, query = parse_url(url).target.partition("?")
     names = sorted(headers)
     return "\n".join(
         (
             method,
-            quote(path, safe="/~"),  # once more on top of the URL's own quoting, except for S3
+            quote(path, safe="/~"),  # quoted again on top of the URL's own quoting, except for S3
             "&".join(sorted(query.split("&"), key=lambda pair: pair.partition("="))),
             *(f"{name}:{headers[name]}" for name in names),
             "",
@@ -90,23 +96,23 @@ def canonical_request(method: str, url: str, headers: Mapping[str, str], body: b
     )
 
 
-def string_to_sign(canonical: str, scope: Scope) -> str:
-    """What the signature is computed from."""
+def string_to_sign(canonical: str, scope: SigningScope) -> str:
+    """Returns the string that is signed."""
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     return "\n".join((ALGORITHM, scope.moment, scope.text, digest))
 
 
-def _signing_key(keys: AwsKeys, scope: Scope) -> bytes:
+def _signing_key(keys: AwsKeys, scope: SigningScope) -> bytes:
     key = f"AWS4{keys.secret_key}".encode()
     for part in scope.text.split("/"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     return key
 
 
-# Who asks: a bearer token, access keys, or whatever AWS's own credential chain finds.
+# Credentials: a bearer token, access keys, or AWS's own credential chain.
 #
-# The layers of settings are searched one after the other, those of the request first, so that
-# what somebody chose for pi beats what happens to be in the environment.
+# The layers of settings are searched in order, those of the request first, so that a choice for pi
+# takes precedence over the environment.
 
 
 DEFAULT_REGION = "us-east-1"
@@ -119,7 +125,7 @@ WAYS_IN = (
 
 
 class WebIdentity(Record, frozen=True):
-    """A role that a token in a file may assume, as for a pod of Kubernetes or a job of CI."""
+    """A role assumed with a token in a file, as for a Kubernetes pod or a CI job."""
 
     token_file: str
     role_arn: str
@@ -127,12 +133,12 @@ class WebIdentity(Record, frozen=True):
 
 
 _renewing: dict[str | WebIdentity | None, Any] = {}
-"""Botocore's credentials by profile or role, where they renew themselves: to find them anew for
-every request would ask AWS every time. Others are read again, so that a new login is seen."""
+"""Botocore's renewable credentials by profile or role: finding them again would send a request to
+AWS every time. Others are read again, so that a new login takes effect."""
 
 
 class AwsIdentity(Record):
-    """What a request is authorised with, and the region that came with it."""
+    """The credentials of a request, and their region."""
 
     token: str | None = None
     keys: AwsKeys | None = None
@@ -140,7 +146,7 @@ class AwsIdentity(Record):
 
 
 async def find_identity(call: Call, environ: Mapping[str, str]) -> AwsIdentity:
-    """The identity for ``call``; ``AuthenticationFailed`` where there is none."""
+    """Returns the identity for ``call``; raises ``AuthenticationFailed`` if there is none."""
     layers = (call.options.env or {}, call.access.env, environ)
     region = next(filter(None, map(_named_region, layers)), None)
     if call.access.api_key:
@@ -152,7 +158,7 @@ async def find_identity(call: Call, environ: Mapping[str, str]) -> AwsIdentity:
             return AwsIdentity(keys=keys, region=region)
         if profile := layer.get("AWS_PROFILE"):
             return await _from_chain(profile, region)
-        # Not left to botocore: it reads the variables of the process only, which has neither those
+        # Not left to botocore: it reads only the variables of the process, which has neither those
         # of a .env file nor those of an entry in auth.json.
         if (role := _web_identity(layer)) is not None:
             return await _from_chain(role, region)
@@ -164,7 +170,7 @@ def _named_region(layer: Mapping[str, str]) -> str | None:
 
 
 def _named_keys(layer: Mapping[str, str]) -> AwsKeys | None:
-    if layer.get("AWS_BEDROCK_SKIP_AUTH") == "1":  # a proxy puts in its own
+    if layer.get("AWS_BEDROCK_SKIP_AUTH") == "1":  # a proxy adds its own signature
         return AwsKeys(access_key="none", secret_key="none")
     access_key, secret_key = layer.get("AWS_ACCESS_KEY_ID"), layer.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
@@ -182,7 +188,7 @@ def _web_identity(layer: Mapping[str, str]) -> WebIdentity | None:
 
 
 async def _from_chain(source: str | WebIdentity | None, region: str | None) -> AwsIdentity:
-    """Ask botocore, in a thread: it reads files, runs programs and asks servers."""
+    """Run botocore's chain in a thread: it reads files, runs programs and contacts servers."""
     keys, configured = await asyncio.to_thread(_ask_botocore, source, region)
     return AwsIdentity(keys=keys, region=region or configured)
 
@@ -190,15 +196,15 @@ async def _from_chain(source: str | WebIdentity | None, region: str | None) -> A
 def _ask_botocore(
     source: str | WebIdentity | None, region: str | None
 ) -> tuple[AwsKeys, str | None]:
-    try:  # here and by name: it belongs to the extra and takes half a second to load
+    try:  # lazy: an optional dependency that takes half a second to load
         botocore = import_module("botocore.session")
         problems = import_module("botocore.exceptions")
-    except ImportError as problem:
+    except ImportError as error:
         raise AuthenticationFailed(
             "No AWS token or key is set, and botocore, which finds profiles and roles, is not"
             " installed: run `pip install 'pi-harness[bedrock]'`.",
             hint=WAYS_IN,
-        ) from problem
+        ) from error
     profile = source if isinstance(source, str) else None
     whose = f"the profile {profile}" if profile else "this machine"
     if isinstance(source, WebIdentity):
@@ -214,10 +220,10 @@ def _ask_botocore(
             raise AuthenticationFailed(f"There are no AWS credentials on {whose}.", hint=WAYS_IN)
         frozen = credentials.get_frozen_credentials()
         configured = session.get_config_variable("region")
-    except (problems.BotoCoreError, problems.ClientError, OSError) as problem:
+    except (problems.BotoCoreError, problems.ClientError, OSError) as error:
         raise AuthenticationFailed(
-            f"AWS gave no credentials for {whose}: {problem}", hint=WAYS_IN
-        ) from problem
+            f"AWS gave no credentials for {whose}: {error}", hint=WAYS_IN
+        ) from error
     if hasattr(credentials, "refresh_needed"):
         _renewing[source] = credentials
     keys = AwsKeys(
@@ -227,7 +233,7 @@ def _ask_botocore(
 
 
 def _assumed(role: WebIdentity, session: Any, region: str | None) -> Any:
-    """Credentials of a role, which botocore gets and renews with the token in the file."""
+    """Returns credentials of a role, which botocore gets and renews with the token in the file."""
     credentials = import_module("botocore.credentials")
     region = region or session.get_config_variable("region") or DEFAULT_REGION
     fetcher = credentials.AssumeRoleWithWebIdentityCredentialFetcher(

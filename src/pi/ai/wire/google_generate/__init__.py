@@ -1,7 +1,7 @@
 """Google's generateContent: the Gemini API and Vertex AI.
 
-Knows the shape of their requests and events; who serves a model and which credentials a person has
-stored is decided elsewhere, what Google's own tools have stored is found here.
+Knows the format of their requests and events. Stored credentials are resolved by ``pi.ai.auth``;
+those of Google's own tools are found here.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pi.ai.transcript import fold
 from pi.ai.wire.google_generate.request import encode, headers, next_repair, rest_body, url
 from pi.ai.wire.google_generate.vertex import with_ambient_token
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 from pi.base.records import replace
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``.
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``.
 
-    Refused signatures are left out and the question asked again at once. A diagnostic of the
-    message says so, and later turns do without them.
+    Rejected signatures are left out and the request sent again at once. A diagnostic of the message
+    records it, and later turns leave them out.
     """
     instructions, _ = fold(call.messages, keep_later=False)
 
@@ -35,7 +35,8 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
 
     async def deliver(payload: Json) -> None:
         authorized = await with_ambient_token(call, services)
-        # The model is part of the URL, so a hook that replaced it there must be heard here.
+        # The model is part of the URL, so a model that a hook replaced in the payload is applied
+        # here.
         model = replace(call.model, id=payload.get("model") or call.model.id)
         await send(
             authorized,
@@ -48,7 +49,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

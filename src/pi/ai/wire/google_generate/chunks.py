@@ -1,7 +1,7 @@
-"""The events of ``streamGenerateContent`` as far as they matter, and how to read them. Pure.
+"""Event records of ``streamGenerateContent``, and token counts. Pure.
 
 Typed decoding skips the rest of an event in C. Every field may be null, and an event whose fields
-have other types than Google documents is read piece by piece instead of being lost.
+have other types than Google documents is decoded piece by piece instead of being lost.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pi.ai.json_text import read_json
 from pi.ai.messages import Json, Usage
 
 
-class Shape(msgspec.Struct, rename="camel", gc=False):
-    """A part of an event; what it does not name is skipped."""
+class EventShape(msgspec.Struct, rename="camel", gc=False):
+    """A part of an event; unknown fields are skipped."""
 
 
-class FunctionCall(Shape):
-    """A wish to run a tool."""
+class FunctionCall(EventShape):
+    """A tool call."""
 
     name: str | None = None
     args: Any = None
     id: str | None = None
 
 
-class Part(Shape):
-    """A piece of an answer."""
+class Part(EventShape):
+    """A part of a response."""
 
     text: str | None = None
     thought: bool | None = None
@@ -36,40 +36,40 @@ class Part(Shape):
     function_call: FunctionCall | None = None
 
 
-class Content(Shape):
-    """What a candidate says in this event."""
+class Content(EventShape):
+    """The content of a candidate in this event."""
 
     parts: list[Part | None] | None = None
 
 
-class Candidate(Shape):
-    """One of the answers; we ask for one."""
+class Candidate(EventShape):
+    """One of the alternatives; we request one."""
 
     content: Content | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
 
 
-class UsageMetadata(Shape):
+class UsageMetadata(EventShape):
     """Tokens so far."""
 
     prompt_token_count: int | None = None
-    """All of the prompt, with what came from a cache."""
+    """The whole prompt, including cached tokens."""
     cached_content_token_count: int | None = None
     tool_use_prompt_token_count: int | None = None
     candidates_token_count: int | None = None
-    """Without thoughts."""
+    """Without thinking."""
     thoughts_token_count: int | None = None
 
 
-class PromptFeedback(Shape):
-    """What the filter thinks of the prompt."""
+class PromptFeedback(EventShape):
+    """The filter's verdict on the prompt."""
 
     block_reason: str | None = None
     block_reason_message: str | None = None
 
 
-class Chunk(Shape):
+class Chunk(EventShape):
     """One event."""
 
     candidates: list[Candidate | None] | None = None
@@ -83,14 +83,14 @@ class Chunk(Shape):
 EMPTY = Chunk()
 
 decode = msgspec.json.Decoder(Chunk).decode
-"""Reads an event; ``UNREADABLE`` when it is not as Google documents it, and to be salvaged."""
-S = TypeVar("S", bound=Shape)
+"""Decodes an event; raises ``UNREADABLE`` if it is not as Google documents it."""
+S = TypeVar("S", bound=EventShape)
 
 
-def salvaged(data: bytes) -> Chunk:
-    """What can be understood of an event with fields of the wrong types.
+def decode_lenient(data: bytes) -> Chunk:
+    """Decodes what is valid of an event with fields of the wrong types.
 
-    ``BadAnswer`` when it is not even JSON.
+    Raises ``BadAnswer`` if it is not even JSON.
     """
     event = read_json(data)
     if isinstance(event, list) and event:  # without ``alt=sse`` events come as a list
@@ -121,7 +121,7 @@ def _salvaged_candidate(candidate: Json) -> Candidate:
 
 
 def _fitting(value: Any, kind: type[S]) -> S:
-    """``value`` as ``kind``, without the fields that do not fit."""
+    """Returns ``value`` as ``kind``, without the fields that do not fit."""
     kept: Json = {}
     for name, inner in value.items() if isinstance(value, dict) else ():
         try:
@@ -132,11 +132,8 @@ def _fitting(value: Any, kind: type[S]) -> S:
     return msgspec.convert(kept, kind, strict=False)
 
 
-# Token counts of this wire → ours. Pure.
-
-
-class Tally:
-    """The tokens of one answer. Every event counts them anew; they add up when somebody asks."""
+class UsageCounter:
+    """The tokens of one response. Every event reports totals; they are summed up when read."""
 
     def __init__(self) -> None:
         self._prompt = self._tool_prompt = self._cached = self._said = 0
@@ -144,7 +141,7 @@ class Tally:
         self._usage: Usage | None = Usage()
 
     def take(self, counts: UsageMetadata) -> None:
-        """Take the counts of an event; what it does not say stays as an earlier one said."""
+        """Take the counts of an event; missing ones keep their earlier value."""
         self._usage = None
         if counts.prompt_token_count is not None:
             self._prompt = counts.prompt_token_count
@@ -158,7 +155,7 @@ class Tally:
             self._thoughts = counts.thoughts_token_count
 
     def usage(self) -> Usage:
-        """The tokens so far; the same value as long as no event has counted anew."""
+        """Returns the tokens so far; the same object until an event has new counts."""
         if self._usage is None:
             self._usage = Usage(
                 input=max(self._prompt + self._tool_prompt - self._cached, 0),

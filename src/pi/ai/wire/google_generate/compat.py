@@ -1,4 +1,4 @@
-"""What a model of this wire takes and expects, told from its name and its compat flags. Pure."""
+"""Capabilities of models, from their names and compat flags; thinking settings. Pure."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from pi.ai.request import Call
 from pi.base.records import Record
 
 _FIRST_OF_THE_NEW = 3
-"""Gemini 3 brought call ids, pictures inside results, checked signatures and thinking levels."""
+"""Gemini 3 introduced call ids, pictures inside results, checked signatures and thinking levels."""
 
 
-class Traits(Record):
+class Compat(Record):
     """How requests to one model differ from those to another."""
 
     call_ids: bool
     """Calls and their results carry ids."""
     images_in_results: bool
-    """A tool result may hold pictures; else they follow in a message of their own."""
+    """A tool result may contain pictures; else they follow in a message of their own."""
     checks_signatures: bool
-    """A call of the turn that is under way is refused without a thought signature."""
+    """A call of the current turn is rejected without a thought signature."""
     thinking_levels: bool
-    """Thinking is asked for by level, not by a number of tokens."""
+    """Thinking is set by level, not by a number of tokens."""
     thinking_budget: tuple[int, int]
-    """The fewest and the most tokens of thinking; a fewest of 0 means that it can be off."""
+    """Minimum and maximum of the thinking budget; a minimum of 0 means that it can be off."""
     json_schema: bool
     """Tools are declared with JSON Schema; else with Google's subset of OpenAPI."""
 
 
-def traits_of(model: Model) -> Traits:
-    """What ``model`` takes.
+def compat_of(model: Model) -> Compat:
+    """Returns the capabilities of ``model``.
 
-    The flag ``supportsParametersJsonSchema`` is false for servers that know only the older way to
-    declare tools.
+    The flag ``supportsParametersJsonSchema`` is false for servers that support only the older way
+    to declare tools.
     """
     compat = model.compat if isinstance(model.compat, dict) else {}
     name = model.id.lower().rpartition("/")[2]
     generation = _gemini_generation(name)
     new = generation is not None and generation >= _FIRST_OF_THE_NEW
-    return Traits(
+    return Compat(
         call_ids=new,
         images_in_results=new or (generation is None and not name.startswith("gemma")),
         checks_signatures=new,
@@ -51,7 +51,8 @@ def traits_of(model: Model) -> Traits:
 
 
 def _gemini_generation(name: str) -> int | None:
-    """The first number of a Gemini's name; an alias without one (``…-latest``) is a new model."""
+    """Returns the first number of a Gemini's name; an alias without one (``…-latest``) is a new
+    model."""
     if not name.startswith("gemini-"):
         return None
     number = re.search(r"\d+", name)
@@ -63,17 +64,14 @@ def _has_level_words(model: Model) -> bool:
 
 
 def _budget_limits(name: str) -> tuple[int, int]:
-    """As Google documents them for Gemini 2.5, whose Pro cannot stop thinking."""
+    """Returns Google's documented limits for Gemini 2.5, whose Pro cannot stop thinking."""
     return (128, 32_768) if "pro" in name.split("-") else (0, 24_576)
 
 
-# How much to think: the ``thinkingConfig`` of a request. Pure.
+def thinking_config(call: Call, traits: Compat) -> Json | None:
+    """Returns the ``thinkingConfig``; ``None`` for a model that does not think.
 
-
-def thinking_config(call: Call, traits: Traits) -> Json | None:
-    """What to ask for; ``None`` for a model that does not think.
-
-    A model that cannot stop thinking is asked for the least, and not for its thoughts.
+    A model that cannot stop thinking gets the minimum, and its thinking is not requested.
     """
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
@@ -88,14 +86,15 @@ def thinking_config(call: Call, traits: Traits) -> Json | None:
 
 
 def _least_level(model: Model) -> ThinkingLevel:
-    """The lowest level that ``model`` is known to have; all Geminis with levels have ``low``."""
+    """Returns the lowest level that ``model`` is known to have; all Geminis with levels have
+    ``low``."""
     if not isinstance(model.thinking_level_map, dict):
         return "low"
     return next((level for level in supported_levels(model) if level != "off"), "low")
 
 
-def _budget(call: Call, traits: Traits) -> int:
+def _budget(call: Call, traits: Compat) -> int:
     options = call.options
     least, most = traits.thinking_budget
-    wanted = thinking_budget(options.reasoning, call.max_tokens, options.thinking_budgets)
-    return min(max(wanted, least), most)
+    requested = thinking_budget(options.reasoning, call.max_tokens, options.thinking_budgets)
+    return min(max(requested, least), most)

@@ -1,4 +1,4 @@
-"""The conversation as Google's ``contents``. Pure."""
+"""Encodes the conversation as Google's ``contents``. Pure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import Traits
+from pi.ai.wire.google_generate.compat import Compat
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare
 
 UNSIGNED = "skip_thought_signature_validator"
-"""Google's documented stand-in for the signature of a call that a Gemini did not make itself."""
+"""Google's documented placeholder for the signature of a call that a Gemini did not make itself."""
 
 
-def contents(messages: Sequence[Message], model: Model, traits: Traits) -> list[Json]:
-    """``messages`` for ``model``, whoever wrote them; results of one batch share a content."""
+def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[Json]:
+    """Returns ``messages`` adapted to ``model``; results of one batch share a content."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else plain_id(identifier, author)
@@ -49,13 +49,13 @@ def contents(messages: Sequence[Message], model: Model, traits: Traits) -> list[
 
 
 def _start_of_turn(history: Sequence[Message]) -> int:
-    """Where the last user message stands: signatures are checked only after it."""
+    """Returns the index of the last user message: signatures are checked only after it."""
     users = [at for at, message in enumerate(history) if isinstance(message, UserMessage)]
     return users[-1] if users else -1
 
 
 def _content(role: str, parts: list[Json]) -> list[Json]:
-    """One content, or none at all: Google refuses an empty one."""
+    """Returns one content, or none: Google rejects an empty one."""
     return [{"role": role, "parts": parts}] if parts else []
 
 
@@ -67,7 +67,7 @@ def _user_parts(message: UserMessage) -> list[Json]:
     ]
 
 
-def _assistant_parts(message: AssistantMessage, traits: Traits, *, sign: bool) -> list[Json]:
+def _assistant_parts(message: AssistantMessage, traits: Compat, *, sign: bool) -> list[Json]:
     parts: list[Json] = []
     for block in message.content:
         match block:
@@ -84,7 +84,7 @@ def _assistant_parts(message: AssistantMessage, traits: Traits, *, sign: bool) -
                 parts.append({"functionCall": call, **signature})
                 sign = False  # of parallel calls only the first one is signed
             case _:
-                pass  # nothing to say: an empty part is refused
+                pass  # an empty part is rejected
     return parts
 
 
@@ -92,8 +92,8 @@ def _signature(signature: object) -> Json:
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
-def _results(batch: Sequence[ToolResultMessage], traits: Traits) -> list[Json]:
-    """The results of one batch, and after all of them the pictures that they cannot hold."""
+def _results(batch: Sequence[ToolResultMessage], traits: Compat) -> list[Json]:
+    """Returns the results of one batch, and after them the pictures that they cannot contain."""
     answers: list[Json] = []
     loose: list[Json] = []
     for result in batch:

@@ -1,6 +1,6 @@
-"""A call → Google's request, for the Gemini API and for Vertex AI. Pure.
+"""Encodes a call as Google's request, for the Gemini API and for Vertex AI. Pure.
 
-``encode`` gives the arguments of Google's SDK, the form in which payloads are shown to hooks and
+``encode`` returns the arguments of Google's SDK, the form in which payloads are passed to hooks and
 stored; ``rest_body`` turns them into the body of the REST API.
 """
 
@@ -13,10 +13,10 @@ from urllib.parse import quote
 from pi.ai.errors import BadRequest
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Tool
-from pi.ai.request import Call, ToolChoice, possible_choice
+from pi.ai.request import Call, ToolChoice, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire.google_generate import vertex
-from pi.ai.wire.google_generate.compat import Traits, thinking_config, traits_of
+from pi.ai.wire.google_generate.compat import Compat, compat_of, thinking_config
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire.google_generate.schema import json_schema, openapi_schema
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, without_refused_thoughts
@@ -25,12 +25,12 @@ from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
 VERTEX = "google-vertex"
 
 _BESIDE_GENERATION = ("tools", "toolConfig", "safetySettings", "cachedContent", "labels")
-"""Settings that stand at the top of a REST body; all others are about the generation."""
+"""Settings at the top of a REST body; all others belong to the generation config."""
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """The payload: ``model``, ``contents`` and ``config``."""
-    traits = traits_of(call.model)
+    """Returns the payload: ``model``, ``contents`` and ``config``."""
+    traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     trusted = without_refused_thoughts(rest, call.model, repairs)
     config: Json = {"maxOutputTokens": call.max_tokens}
@@ -53,7 +53,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
 
 
 def rest_body(payload: Json) -> Json:
-    """The body that the REST API takes for ``payload``; the model is part of the URL."""
+    """Returns the REST body for ``payload``; the model is part of the URL."""
     generation = dict(payload.get("config") or {})
     body: Json = {"contents": payload.get("contents", [])}
     if (instruction := generation.pop("systemInstruction", None)) is not None:
@@ -69,14 +69,14 @@ def rest_body(payload: Json) -> Json:
 
 
 def url(call: Call) -> str:
-    """Where the answer streams from."""
+    """Returns the URL of the stream."""
     models = vertex.models_url(call) if call.model.api == VERTEX else f"{call.base_url}/models"
     name = quote(call.model.id.removeprefix("models/"), safe="/@:")
     return f"{models}/{name}:streamGenerateContent?alt=sse"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Content type, who we are, and the credential: an API key, or a token of a login."""
+    """Returns content type, user agent, and the credential: an API key, or a token of a login."""
     fixed = {"Content-Type": "application/json", "User-Agent": user_agent()}
     credential = call.access.api_key
     if not credential:
@@ -86,14 +86,14 @@ def headers(call: Call) -> dict[str, str]:
     return {**fixed, "x-goog-api-key": credential}
 
 
-def _declarations(tools: Sequence[Tool], traits: Traits) -> list[Json]:
+def _declarations(tools: Sequence[Tool], traits: Compat) -> list[Json]:
     return [
         {"name": tool.name, "description": tool.description, **_parameters(tool, traits)}
         for tool in tools
     ]
 
 
-def _parameters(tool: Tool, traits: Traits) -> Json:
+def _parameters(tool: Tool, traits: Compat) -> Json:
     if traits.json_schema:
         return {"parametersJsonSchema": json_schema(tool.parameters)}
     parameters = openapi_schema(tool.parameters)
@@ -101,7 +101,7 @@ def _parameters(tool: Tool, traits: Traits) -> Json:
 
 
 def _calling(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
-    match possible_choice(choice, [tool.name for tool in tools]):
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return {"mode": word.upper()}
         case {"type": "any"}:
@@ -112,14 +112,14 @@ def _calling(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
             return None
 
 
-# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+# Repairs of rejected requests.
 
 
 _SIGNATURE = r"(?i)(?:corrupted|invalid) thought.?signature|signature is not valid"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
+    """Returns the repair for ``refusal``, if its cause is in ``payload``."""
     if re.search(_SIGNATURE, refusal.message) and _has_signatures(payload):
         return Repairs(thinking=True)
     return None

@@ -1,4 +1,4 @@
-"""Events of ``streamGenerateContent`` → an answer. Pure."""
+"""Decodes the events of ``streamGenerateContent``. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, json_text, parse_arguments
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.google_generate.chunks import Chunk, FunctionCall, Part, Tally, decode, salvaged
+from pi.ai.wire.google_generate.chunks import (
+    Chunk,
+    FunctionCall,
+    Part,
+    UsageCounter,
+    decode,
+    decode_lenient,
+)
 from pi.base.records import UNREADABLE
 
-# Arguments of a tool call that a model flattened, put together again. Pure.
-#
-# Geminis now and then send ``{"edits[0].path": "a"}`` in place of ``{"edits": [{"path": "a"}]}``.
+# Flattened arguments of tool calls. Geminis sometimes send ``{"edits[0].path": "a"}`` instead of
+# ``{"edits": [{"path": "a"}]}``.
 
 
 _PATH = r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d+\])+"
@@ -26,15 +32,14 @@ _STEP = r"[^.\[\]]+"
 
 
 class _Node(dict[str | int, Any]):
-    """An object or a list that is being put together; values of the model's own are plain."""
+    """An object or a list that is being rebuilt; values of the model's own are plain."""
 
 
-def rebuilt(arguments: Json, declared: Collection[str]) -> Json:
-    """``arguments`` with the objects and lists that flattened keys stand for.
+def unflatten(arguments: Json, declared: Collection[str]) -> Json:
+    """Returns ``arguments`` with the objects and lists that flattened keys describe.
 
-    ``declared`` names the tool's parameters. Only a key that is not one of them but begins with
-    one is taken apart: a dot is a fine part of a name. Pieces that do not fit together stay as
-    they came.
+    ``declared`` names the tool's parameters. Only a key that is not one of them but begins with one
+    is split: a dot is a valid part of a name. Pieces that do not fit together stay unchanged.
     """
     flat = {key: steps for key in arguments if (steps := _steps(key, declared))}
     if not flat:
@@ -47,7 +52,7 @@ def rebuilt(arguments: Json, declared: Collection[str]) -> Json:
 
 
 def _steps(key: str, declared: Collection[str]) -> list[str | int]:
-    """The way that a flattened key describes; empty for a key that is just a name."""
+    """Returns the path that a flattened key describes; empty for a plain name."""
     if key in declared or not re.fullmatch(_PATH, key):
         return []
     first, *rest = re.finditer(_STEP, key)
@@ -61,7 +66,7 @@ def _is_index(key: str, step: re.Match[str]) -> bool:
 
 
 def _put(root: _Node, steps: list[str | int], value: Any) -> bool:
-    """Put ``value`` in its place; ``False`` when something else is there."""
+    """Store ``value`` at its path; returns ``False`` if another value is there."""
     node: Any = root
     *way, last = steps
     for step in way:
@@ -75,7 +80,7 @@ def _put(root: _Node, steps: list[str | int], value: Any) -> bool:
 
 
 def _fits(node: Any, step: str | int) -> bool:
-    """Whether ``node`` is ours, and not a list where a name is wanted or the other way round."""
+    """Whether ``node`` is a rebuilt one of the right kind: list or object."""
     return isinstance(node, _Node) and type(next(iter(node), step)) is type(step)
 
 
@@ -101,24 +106,24 @@ _REFUSALS = frozenset(
         "SPII",
     }
 )
-"""Stops by a filter: asking the same again gives the same."""
+"""Stops by a filter: a retry gives the same result."""
 
 _UNSPECIFIED = "FINISH_REASON_UNSPECIFIED"
-"""What servers that write out every field give as long as there is no reason."""
+"""Sent by servers that write out every field while there is no reason."""
 
 AFTER_A_REASON = 0.25
-"""Seconds in which more may come although the answer has a finish reason."""
+"""Seconds in which more may arrive after a finish reason."""
 AFTER_REASONS_ONLY = 2.0
-"""The same where every event so far had one, as some servers do it: then it says little."""
+"""The same if every event so far had a reason, as with some servers."""
 
 _REPHRASE = "Ask in other words or choose another model."
 
 
 class GenerateDecoder:
-    """Understands the events of one answer to a request that declared ``tools``.
+    """Decodes the events of one response to a request that declared ``tools``.
 
-    Google's last event is the one with a finish reason, but servers that speak like Google may
-    give one with every event: the answer is over when nothing follows.
+    Google's last event has a finish reason, but compatible servers may send one with every event:
+    the response is over when nothing follows.
     """
 
     def __init__(self, builder: MessageBuilder, tools: Sequence[Tool] = ()) -> None:
@@ -129,23 +134,23 @@ class GenerateDecoder:
         self._builder = builder
         self._parameters = {tool.name: _parameter_names(tool) for tool in tools}
         self._block = 0
-        """The key of the block that grows."""
+        """The key of the current block."""
         self._thinking: bool | None = None
-        """Whether that block is a thought; ``None`` when no block can take more text."""
+        """Whether that block is thinking; ``None`` if no block can take more text."""
         self._answered = False
-        """Whether there was a word or a call: thoughts alone are no answer."""
+        """Whether there was text or a call: thinking alone is not a response."""
         self._called = False
         self._is_cut = False
-        """Whether the latest finish reason is that there was no room for more."""
-        self._tally = Tally()
+        """Whether the latest finish reason is the output limit."""
+        self._tally = UsageCounter()
         builder.count_with(self._tally.usage)
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event."""
+        """Decode one event."""
         try:
             chunk = decode(data)
         except UNREADABLE:
-            chunk = self._odd(data)
+            chunk = self._decode_lenient(data)
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
@@ -185,7 +190,7 @@ class GenerateDecoder:
             self._take_call(part.function_call, signature)
 
     def _take_call(self, call: FunctionCall, signature: str | None) -> None:
-        """A call comes whole; arguments that are no object stay text and are reported."""
+        """Take a complete call; arguments that are not an object stay text and are reported."""
         self._next_block(thinking=None)
         self._answered = self._called = True
         key, name = self._block, call.name or ""
@@ -193,16 +198,16 @@ class GenerateDecoder:
         block.thought_signature = signature or UNSET
         text, arguments = _arguments(call.args)
         if arguments is not None:
-            block.arguments = rebuilt(arguments, self._parameters.get(name, ()))
+            block.arguments = unflatten(arguments, self._parameters.get(name, ()))
             text = json_text(block.arguments)
         self._builder.arguments(key, text)
         self._builder.end(key)
 
-    def _odd(self, data: bytes) -> Chunk:
-        """What can be understood of data that is no event; nothing, if it ends the answer."""
+    def _decode_lenient(self, data: bytes) -> Chunk:
+        """Decode leniently what is not an event; returns nothing if it ends the response."""
         if data == DONE:  # a gateway's own last event
             self._take_done()
-        return salvaged(data)
+        return decode_lenient(data)
 
     def _take_done(self) -> None:
         if self.over_after is not None or not self._answered:
@@ -248,7 +253,7 @@ class GenerateDecoder:
 
 
 def _arguments(args: Any) -> tuple[str, Json | None]:
-    """Arguments as text and, where they are one, as an object."""
+    """Returns arguments as text and, if they are one, as an object."""
     if args is None:
         return "{}", {}
     if isinstance(args, str):
@@ -266,19 +271,19 @@ def _raise_problem(chunk: Chunk) -> None:
         raise from_error_object({"error": chunk.error})
     feedback = chunk.prompt_feedback
     if feedback is not None and (reason := feedback.block_reason):
-        told = _told(f"The provider blocked the prompt: {reason}", feedback.block_reason_message)
-        raise AnswerRefused(told, hint=_REPHRASE, code=reason)
+        text = _join(f"The provider blocked the prompt: {reason}", feedback.block_reason_message)
+        raise AnswerRefused(text, hint=_REPHRASE, code=reason)
 
 
 def _failure(word: str, message: str | None) -> ProviderError:
-    """Why an answer with this finish reason is none."""
-    told = _told(f"Provider finish_reason: {word}", message)
+    """Returns the error for a failing finish reason."""
+    text = _join(f"Provider finish_reason: {word}", message)
     if word in _REFUSALS:
-        return AnswerRefused(told, hint=_REPHRASE, code=word)
+        return AnswerRefused(text, hint=_REPHRASE, code=word)
     if word == "MISSING_THOUGHT_SIGNATURE":
-        return BadRequest(told, code=word)
-    return BadAnswer(told, code=word)
+        return BadRequest(text, code=word)
+    return BadAnswer(text, code=word)
 
 
-def _told(what: str, why: str | None) -> str:
+def _join(what: str, why: str | None) -> str:
     return f"{what} ({why})" if why else what

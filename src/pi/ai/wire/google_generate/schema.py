@@ -1,7 +1,7 @@
-"""The schema of a tool's arguments as ``parametersJsonSchema`` takes it. Pure; refuses nothing.
+"""Tool schemas for ``parametersJsonSchema`` and for the older ``parameters``. Pure.
 
-The field takes JSON Schema, but servers stumble over references, boolean schemas and enums of
-other things than strings and numbers, and one such tool fails the whole request.
+``parametersJsonSchema`` takes JSON Schema, but servers fail on references, boolean schemas and
+enums of other values than strings and numbers, and one such tool fails the whole request.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import Any
 
 from pi.ai.messages import Json
 
-MOST_INLINED = 500
-"""References that one document may spend: types that name each other multiply."""
+MAX_INLINED = 500
+"""Limit of references that are inlined per document: types that refer to each other multiply."""
 
 _NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
-"""Keywords whose value holds schemas by name: their keys are no keywords."""
+"""Keywords whose value holds schemas by name: their keys are not keywords."""
 _SINGLE = frozenset({"items", "contains", "not", "if", "then", "else", "propertyNames"})
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _WORDS = frozenset({"type", "required"})
-"""Keywords whose value is a word or a list of words."""
+"""Keywords whose value is a string or a list of strings."""
 _NOTES = frozenset({"definitions", "deprecated", "examples", "readOnly", "writeOnly"})
-"""Keywords that say nothing about a value; all that begin with ``$`` go with them."""
+"""Annotations without effect; all that begin with ``$`` are dropped with them."""
 
 
 def json_schema(schema: Json) -> Json:
-    """``schema`` with its references inlined, and without what servers refuse.
+    """Returns ``schema`` with its references inlined, and without what servers reject.
 
     Every schema inside it is an object, and every keyword has a value of the right type.
     """
@@ -32,16 +32,16 @@ def json_schema(schema: Json) -> Json:
 
 
 class _Inliner:
-    """Writes the schemas of one document without references to each other."""
+    """Inlines the references of one document."""
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._open: list[str] = []
-        """The references that are being followed: one of them again is a recursive type."""
-        self._left = MOST_INLINED
+        """The references being followed: a repeated one is a recursive type."""
+        self._left = MAX_INLINED
 
     def plain(self, schema: Json) -> Json:
-        """``schema`` as it is sent."""
+        """Returns ``schema`` as it is sent."""
         if isinstance(ref := schema.get("$ref"), str):
             return self._followed(ref, {key: schema[key] for key in schema if key != "$ref"})
         plain: Json = {}
@@ -55,7 +55,8 @@ class _Inliner:
         return plain
 
     def _followed(self, ref: str, beside: Json) -> Json:
-        """What ``ref`` names, overlaid by the keywords beside it; where it must end, any object."""
+        """Returns the target of ``ref``, overlaid by the keywords beside it; at the limit any
+        object."""
         if ref in self._open or not self._left:
             return {"type": "object", **self.plain(beside)}
         self._left -= 1
@@ -65,7 +66,7 @@ class _Inliner:
         return plain
 
     def _target(self, ref: str) -> Json:
-        """The schema at a local reference; an empty one for a reference that leads nowhere."""
+        """Returns the schema at a local reference; an empty one if there is none."""
         value: Any = self._root if ref.startswith("#") else None
         for step in ref.split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
@@ -73,7 +74,7 @@ class _Inliner:
         return value if isinstance(value, dict) else {}
 
     def _keyword(self, key: str, value: Any) -> Any:
-        """A keyword's value with the schemas inside it made plain; ``None`` drops the keyword."""
+        """Returns a keyword's value with plain schemas inside it; ``None`` drops the keyword."""
         if key in _NAMED:
             named = value.items() if isinstance(value, dict) else ()
             plain = {name: self._subschema(inner) for name, inner in named}
@@ -97,7 +98,7 @@ class _Inliner:
 
 
 def _enum(values: Any, schema: Json) -> Json:
-    """The strings and numbers of an enum; without any, at least the type of its values."""
+    """Returns the strings and numbers of an enum; without any, at least the type of its values."""
     values = values if isinstance(values, list) else []
     if kept := [value for value in values if _is_string_or_number(value)]:
         return {"enum": kept}
@@ -110,10 +111,8 @@ def _is_string_or_number(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-# The schema of a tool's arguments as ``parameters`` takes it. Pure; refuses nothing.
-#
-# It is the older way to declare tools. The field takes a subset of OpenAPI 3.0 and fails the
-# whole request over one keyword that it does not know, so only what it knows is written.
+# The older field ``parameters`` takes a subset of OpenAPI 3.0 and fails the whole request over one
+# unknown keyword, so only known ones are written.
 
 
 _KEPT = frozenset(
@@ -123,13 +122,13 @@ _KEPT = frozenset(
         *("minItems", "maxItems", "minProperties", "maxProperties"),
     }
 )
-"""Keywords whose values stay as they are."""
+"""Keywords whose values are copied."""
 _ABOUT_ALL = frozenset({"title", "description", "anyOf", "oneOf"})
 """Keywords that are not repeated where a schema of several types becomes one for each."""
 
 
 def openapi_schema(schema: Json) -> Json:
-    """``schema`` as far as the subset goes."""
+    """Returns ``schema`` reduced to the subset."""
     return _written(json_schema(schema))
 
 
@@ -150,10 +149,10 @@ def _written(schema: Json) -> Json:
 
 
 def _value(kind: str, schema: Json) -> Json:
-    """The part of a schema that depends on its one type."""
+    """Returns the part of a schema that depends on its one type."""
     properties, enum = schema.get("properties"), schema.get("enum")
     if kind == "array":
-        items = schema.get("items") or {"type": "string"}  # a list of nothing is refused
+        items = schema.get("items") or {"type": "string"}  # an array without items is rejected
         return {"type": "ARRAY", "items": _written(items)}
     if kind == "object" or (properties and not kind):
         return {"type": "OBJECT", **_properties(properties or {}, schema.get("required") or [])}
@@ -172,7 +171,7 @@ def _properties(properties: Json, required: list[str]) -> Json:
 
 
 def _merged(schema: Json) -> Json:
-    """``schema`` with the schemas that must all hold laid over each other."""
+    """Returns ``schema`` with the schemas of ``allOf`` merged."""
     if "allOf" not in schema:
         return schema
     merged: Json = {}
@@ -193,7 +192,7 @@ def _kinds(schema: Json) -> list[str]:
 
 
 def _arms(schema: Json) -> list[Json]:
-    """What a schema chooses from: that exactly one arm holds cannot be said, nor several types."""
+    """Returns the alternatives of a schema: the subset has neither oneOf nor several types."""
     arms: list[Json] = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     kinds = _kinds(schema)
     if arms or len(kinds) < 2 or kinds == ["null"]:

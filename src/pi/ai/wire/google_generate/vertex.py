@@ -1,4 +1,4 @@
-"""Vertex AI: whose models, in which project and place. Pure."""
+"""Vertex AI: URLs with project and location, and tokens of Google's own login."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 
 _HOST = "{location}-aiplatform.googleapis.com"
-"""What the base URL of Vertex's models holds until the place is known."""
+"""The host of Vertex's models before the location is known."""
 _CONTINENTS = ("eu", "us")
-"""Places of several regions; their host names are made differently."""
+"""Multi-region locations; their host names differ."""
 
 
 def is_token(access: Access) -> bool:
@@ -26,10 +26,10 @@ def is_token(access: Access) -> bool:
 
 
 def models_url(call: Call) -> str:
-    """The address of Google's own models.
+    """Returns the URL of Google's own models.
 
-    An API key belongs to a project already; a token needs project and location, which come from
-    the provider's variables.
+    An API key belongs to a project already; a token needs project and location, which come from the
+    provider's variables.
     """
     if not is_token(call.access):
         return f"{_versioned(call.base_url, 'global')}/publishers/google/models"
@@ -44,7 +44,7 @@ def models_url(call: Call) -> str:
 
 
 def _versioned(base: str, location: str) -> str:
-    """``base`` for a place, with the API's version unless it names one itself."""
+    """Returns ``base`` for a location, with the API's version unless it names one itself."""
     base = base.replace(_HOST, _host(location))
     return base if re.search(r"[^/]/v\d\w*$", base) else f"{base}/v1"
 
@@ -70,18 +70,15 @@ def _missing(name: str, meaning: str) -> NoReturn:
     )
 
 
-# The token of a Vertex AI request that has no API key, from Google's own login on this machine.
-
-
 _kept: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
-"""Credentials by the client that renews them: a token serves for an hour."""
+"""Credentials by HTTP client: a token is valid for an hour."""
 
 
 async def with_ambient_token(call: Call, services: Services) -> Call:
-    """``call`` with a token and the place where to use it; as it is if it has a credential.
+    """Returns ``call`` with a token, project and location; unchanged if it has a credential.
 
-    What the request says about project and location beats what the provider's entry says, and
-    that beats the environment.
+    Project and location of the request take precedence over the provider's entry, and that over the
+    environment.
     """
     access = call.access
     if access.kind != "ambient" or access.api_key:

@@ -1,7 +1,7 @@
 """Mistral's chat completions.
 
-``request`` puts the payload together from ``history``; ``response`` decodes the chunks. Knows no
-other service that speaks a similar dialect.
+``request`` encodes; ``response`` decodes the chunks. Does not know other services with a similar
+protocol.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
 from pi.ai.wire.mistral_conversations.response import CompletionDecoder
-from pi.ai.wire_support.exchange import Services, agreed_payload, send
+from pi.ai.wire_support.exchange import Services, apply_payload_hook, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
-    payload = await agreed_payload(call, encode(call))
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``."""
+    payload = await apply_payload_hook(call, encode(call))
     await send(
         call,
         rest_body(payload),

@@ -1,6 +1,6 @@
-"""A call → Mistral's chat completion request. Pure.
+"""Encodes a call as Mistral's chat completion request. Pure.
 
-``encode`` gives the arguments of Mistral's SDK, the form in which payloads are shown to hooks;
+``encode`` returns the arguments of Mistral's SDK, the form in which payloads are passed to hooks;
 ``rest_body`` turns them into the body of the REST API.
 """
 
@@ -26,14 +26,14 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, level_word
-from pi.ai.request import Call, ToolChoice, possible_choice
-from pi.ai.transcript import fold, told
+from pi.ai.request import Call, ToolChoice, valid_tool_choice
+from pi.ai.transcript import fold, render_update
 from pi.ai.wire_support.compat_flags import read_flags
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, prepare
 from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.base.records import Record
 
-# Ids of tool calls as Mistral wants them: exactly nine letters and digits. Pure.
+# Ids of tool calls: Mistral requires exactly nine letters and digits.
 
 
 LENGTH = 9
@@ -42,17 +42,17 @@ _VALID = r"[A-Za-z0-9]{9}"
 
 
 def short_id(identifier: str) -> str:
-    """``identifier`` if Mistral takes it, else one that stands for it, always the same."""
+    """Returns ``identifier`` if it is valid, else a stable replacement."""
     if re.fullmatch(_VALID, identifier):
         return identifier
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
-# The conversation as Mistral's ``messages``. Pure.
+# The conversation as Mistral's ``messages``.
 
 
 def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
-    """``messages`` for ``model``, whoever wrote them."""
+    """Returns ``messages`` adapted to ``model``."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else short_id(identifier)
@@ -62,10 +62,10 @@ def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
 
 
 def _message(message: Message) -> Json | None:
-    """One message, or nothing for one that says nothing."""
+    """Returns one message, or none if it is empty."""
     match message:
         case SystemMessage():
-            text = told(message)
+            text = render_update(message)
             return {"role": "system", "content": text} if text else None
         case UserMessage():
             content = (
@@ -102,7 +102,7 @@ def _said(block: Text | Thinking | ToolCall) -> list[Json]:
                 thought["signature"] = block.thinking_signature
             return [thought]
         case _:
-            return []  # calls stand beside the content, and empty parts are refused
+            return []  # calls stand beside the content, and empty parts are rejected
 
 
 def _call(call: ToolCall, index: int) -> Json:
@@ -160,19 +160,20 @@ def encode(call: Call) -> Json:
 
 
 def rest_body(payload: Json) -> Json:
-    """The body that the REST API takes for ``payload``: the same with other names."""
+    """Returns the REST body for ``payload``: the same with other names."""
     body = _renamed(payload)
     body["messages"] = [_rest_message(message) for message in payload.get("messages", ())]
     return body
 
 
 def url(call: Call) -> str:
-    """Where the answer streams from."""
+    """Returns the URL of the stream."""
     return f"{call.base_url.removesuffix('/v1')}/v1/chat/completions"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Content type, who we are, the key, and what keeps a session on one server."""
+    """Returns content type, user agent, the key, and the header that keeps a session on one
+    server."""
     named = {"Content-Type": "application/json", "User-Agent": user_agent()}
     if call.access.api_key:
         named["Authorization"] = f"Bearer {call.access.api_key}"
@@ -192,8 +193,8 @@ def _declaration(tool: Tool) -> Json:
 
 
 def _tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> str | Json | None:
-    """The wire's form of ``choice``; ``None`` leaves it out."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    """Returns the wire's form of ``choice``; ``None`` leaves it out."""
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
         case {"type": "any"}:
@@ -205,7 +206,7 @@ def _tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> str | Json
 
 
 def _thinking(call: Call) -> Json:
-    """Magistral has a mode in which it thinks; other models take an effort, usually all or none."""
+    """Magistral has a thinking mode; other models take an effort, usually all or none."""
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
         return {}

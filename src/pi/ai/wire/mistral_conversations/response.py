@@ -1,4 +1,4 @@
-"""Chunks of a chat completion → an answer. Pure."""
+"""Decodes the chunks of a chat completion. Pure."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ STOP_REASONS: dict[str, CompleteReason] = {
     "tool_calls": "toolUse",
 }
 NO_ID = "null"
-"""What some servers write where an id should be."""
+"""What some servers write instead of an id."""
 
 
 class _Shape(msgspec.Struct, gc=False):
-    """A part of a chunk, which may be null anywhere; what it does not name is skipped."""
+    """A part of a chunk; any field may be null, unknown ones are skipped."""
 
 
 class _Part(_Shape):
-    """A piece of content: words, or a thought, which is made of such pieces itself."""
+    """A piece of content: text, or thinking, which consists of such pieces itself."""
 
     type: str | None = None
     text: str | None = None
@@ -67,7 +67,7 @@ class _Details(_Shape):
 
 class _Usage(_Shape):
     prompt_tokens: int | None = None
-    """All of the prompt, with what came from a cache."""
+    """The whole prompt, including cached tokens."""
     completion_tokens: int | None = None
     num_cached_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
@@ -88,26 +88,26 @@ _decode = _CHUNKS.decode
 
 
 class CompletionDecoder:
-    """Understands the chunks of one answer.
+    """Decodes the chunks of one response.
 
-    The finish reason and the usage usually come in one chunk; with the second of them, or with
-    ``[DONE]``, the answer is complete.
+    The finish reason and the usage usually come in one chunk; after both, or after ``[DONE]``, the
+    response is complete.
     """
 
     def __init__(self, builder: MessageBuilder) -> None:
         self.finished = False
         self._builder = builder
         self._block = 0
-        """The key of the block that grows."""
+        """The key of the current block."""
         self._thinking: bool | None = None
-        """Whether that block is a thought; ``None`` when no block can take more text."""
+        """Whether that block is thinking; ``None`` if no block can take more text."""
         self._last_call: Hashable = None
         self._called = False
         self._stopped: str | None = None
         self._counted = False
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event."""
+        """Decode one event."""
         if data == DONE:
             self._complete(self._stopped or "stop")
             return
@@ -128,7 +128,7 @@ class CompletionDecoder:
             self._complete(self._stopped)
 
     def end(self) -> None:
-        """The stream ended: well if a finish reason came and only the usage did not."""
+        """The stream ended: complete if only the usage is missing after a finish reason."""
         if self._stopped is None:
             raise BadAnswer("Stream ended without finish_reason")
         self._complete(self._stopped)
@@ -148,7 +148,7 @@ class CompletionDecoder:
                 self._take_call(call)
 
     def _take_part(self, part: _Part) -> None:
-        """Words or a thought; references and whatever else is no text."""
+        """Take text or thinking; references and other parts are skipped."""
         if part.thinking is not None or part.type == "thinking":
             self._think(_words(part.thinking), part.signature or "")
         elif part.type in ("text", None):
@@ -175,7 +175,7 @@ class CompletionDecoder:
         function = call.function or _Function()
         key = self._call_key(call.index, identifier)
         if self._builder.find(key) is None:
-            # Only such an id may come back in the next request, so it is made up here if need be.
+            # Only such an id is accepted in the next request, so it is generated here if missing.
             identifier = identifier or short_id(f"{self._builder.response_id} {key}")
         block = self._builder.tool_call(key, identifier, function.name or "")
         block.name = block.name or function.name or ""
@@ -186,7 +186,7 @@ class CompletionDecoder:
             self._builder.arguments(key, function.arguments)
 
     def _call_key(self, index: int | None, identifier: str) -> Hashable:
-        """What joins the pieces of a call: its index, else its id, else that it was the last."""
+        """Returns what joins the pieces of a call: its index, else its id, else the last call."""
         if index is not None:
             self._last_call = ("call", index)
         elif identifier or self._last_call is None:
@@ -236,5 +236,5 @@ def _read(data: bytes) -> _Chunk:
         value = read_json(data)
     if (chunk := fitted(value, _CHUNKS)) is not None:
         return chunk
-    # JSON of another shape: an error, or newer than this module
+    # JSON of another form: an error, or newer than this module.
     return _Chunk(error=value.get("error") if isinstance(value, dict) else None)

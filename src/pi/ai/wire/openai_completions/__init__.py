@@ -1,7 +1,7 @@
-"""OpenAI Chat Completions, as OpenAI and everybody who followed it speaks it.
+"""OpenAI Chat Completions, as OpenAI and all compatible servers implement it.
 
-The quirks of servers arrive as flags of the model (``compat``); nothing else here names one. Must
-not know other wires.
+The quirks of servers arrive as flags of the model (``compat``); nothing else here names a server.
+Does not know other wires.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pi.ai.wire.openai_completions.request import (
     url,
 )
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``.
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``.
 
-    Refused thoughts or strict tool schemas are left out and the question asked again at once. A
-    diagnostic of the message says so, and later turns do without them.
+    Rejected thinking or strict tool schemas are left out and the request sent again at once. A
+    diagnostic of the message records it, and later turns leave them out.
     """
 
     def decoder() -> Decoder:
@@ -47,7 +47,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

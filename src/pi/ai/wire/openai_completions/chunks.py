@@ -1,7 +1,7 @@
-"""One event of the stream, as far as it concerns us.
+"""Event records, token counts and reasoning details of the stream.
 
-Only the fields that are read are decoded, and those that servers fill in their own ways are left
-as they come: whoever reads them checks them.
+Only fields that are used are decoded. Fields that servers fill in different ways are left
+undecoded; their readers check them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from pi.ai.failures.codes import is_problem
+from pi.ai.failures.codes import is_error_object
 from pi.ai.json_text import fitted, json_text, read_json
 from pi.ai.messages import Json, Usage
 from pi.ai.wire.openai_completions.history import (
@@ -22,7 +22,7 @@ from pi.ai.wire.openai_completions.history import (
 
 
 class Delta(msgspec.Struct, gc=False):
-    """What is new in a choice."""
+    """The new content of a choice."""
 
     content: Any = None
     reasoning_content: Any = None
@@ -34,8 +34,8 @@ class Delta(msgspec.Struct, gc=False):
     tool_calls: Any = None
 
 
-class Choice(msgspec.Struct, gc=False):
-    """One of the answers; there is one, though some servers spread it over several."""
+class ChunkChoice(msgspec.Struct, gc=False):
+    """One of the alternatives; there is one, though some servers spread it over several."""
 
     delta: Delta | None = None
     message: Delta | None = None
@@ -47,48 +47,49 @@ class Choice(msgspec.Struct, gc=False):
 class Chunk(msgspec.Struct, gc=False):
     """The event."""
 
-    choices: list[Choice | None] | None = None
+    choices: list[ChunkChoice | None] | None = None
     usage: Any = None
     error: Any = None
 
 
-class Opening(Chunk, gc=False):
-    """One of the first events, which also says who answers. The later ones repeat it in vain."""
+class FirstChunk(Chunk, gc=False):
+    """First chunks carry id and model; later ones repeat them and are not read."""
 
     id: Any = None
     model: Any = None
     service_tier: Any = None
 
 
-_OPENINGS = msgspec.json.Decoder(Opening)
+_OPENINGS = msgspec.json.Decoder(FirstChunk)
 
 decode_chunk = msgspec.json.Decoder(Chunk).decode
-decode_opening = _OPENINGS.decode
-"""The fast ways: they raise for whatever is not a chunk."""
+decode_first = _OPENINGS.decode
+"""Fast decoders: they raise for everything that is not a chunk."""
 
 
-def decode_oddity(data: bytes) -> Opening | None:
-    """What an event means that is no chunk: an error, or nothing to us.
+def decode_lenient(data: bytes) -> FirstChunk | None:
+    """Decodes an event that is not a chunk: an error, or nothing.
 
-    Raises ``BadAnswer`` when it is not even JSON.
+    Raises ``BadAnswer`` if it is not even JSON.
     """
     value = read_json(data)
-    if isinstance(value, dict) and is_problem(value):
-        return Opening(error=value)
+    if isinstance(value, dict) and is_error_object(value):
+        return FirstChunk(error=value)
     return fitted(value, _OPENINGS)
 
 
-# Tokens as servers count them → our ``Usage``. Pure.
+# Token counts of servers.
 
 
-MOST = 2**53
+MAX_COUNT = 2**53
 """No count is larger; infinities are not counts either."""
 
 
 def parse_usage(counted: Any) -> Usage | None:
-    """The counts of ``counted``; ``None`` where it has none, for zeros tell nothing.
+    """Returns the counts of ``counted``; ``None`` if it has none, since zeros mean nothing.
 
-    Cached tokens are part of the prompt and thoughts part of the output, wherever they are told.
+    Cached tokens are part of the prompt and thinking is part of the output, in whichever field they
+    are reported.
     """
     if not isinstance(counted, dict):
         return None
@@ -105,7 +106,7 @@ def parse_usage(counted: Any) -> Usage | None:
     thoughts = _number(_object(counted, "completion_tokens_details").get("reasoning_tokens"))
     reasoning = int(thoughts or 0)
     if reasoning and _count(counted, "total_tokens") == prompt + output + reasoning:
-        output += reasoning  # xAI and Google count thoughts apart
+        output += reasoning  # xAI and Google count thinking separately
     return Usage(
         input=max(prompt - read - written, 0),
         output=output,
@@ -115,8 +116,8 @@ def parse_usage(counted: Any) -> Usage | None:
     )
 
 
-def charged(counted: Json) -> float | None:
-    """What the server says that the request cost, in dollars, as OpenRouter does."""
+def reported_cost(counted: Json) -> float | None:
+    """Returns the cost that the server reports, in dollars, as OpenRouter does."""
     return _number(counted.get("cost"))
 
 
@@ -130,31 +131,31 @@ def _count(values: Json, name: str) -> int:
 
 
 def _number(value: object) -> float | None:
-    """A number that can be an amount of something."""
-    if isinstance(value, int | float) and 0 <= value < MOST:
+    """Returns a number that can be an amount."""
+    if isinstance(value, int | float) and 0 <= value < MAX_COUNT:
         return value
     return None
 
 
-# Thoughts that come in fields of their own, and the proofs that come with some of them. Pure.
+# Thinking in fields of its own, with signatures.
 
 
 WORDS = ("text", "summary")
 """Fields of a detail that grow; all others are replaced."""
 PROOFS = ("signature", "data")
-"""Fields of a detail that only its author understands and wants back."""
+"""Opaque fields of a detail that must be sent back."""
 
 
 class ReasoningDetails:
-    """What comes with thoughts and must go back: OpenRouter's details, or Copilot's blob."""
+    """What comes with thinking and must be sent back: OpenRouter's details, or Copilot's blob."""
 
     def __init__(self) -> None:
         self.opaque = ""
-        """The blob, which comes whole with any delta, also with one that tells no thought."""
+        """The blob, which comes whole with any delta, also with one without thinking."""
         self._details: list[tuple[Json, dict[str, list[str]]]] = []
 
     def add(self, pieces: Any) -> str:
-        """Take what came; gives the words in it."""
+        """Take new details; returns the text in them."""
         said = ""
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
@@ -163,7 +164,7 @@ class ReasoningDetails:
 
     @property
     def proof(self) -> str | None:
-        """All of it as JSON, if the server wants to see it again."""
+        """Returns all of it as JSON, if the server requires it back."""
         if not any(fields.get(name) for fields, _ in self._details for name in PROOFS):
             return json_text({REASONING_OPAQUE: self.opaque}) if self.opaque else None
         return json_text(
@@ -187,19 +188,19 @@ class ReasoningDetails:
         return said
 
 
-def thought(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
-    """The new part of a thought and the field that it came in.
+def thinking_delta(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
+    """Returns the new thinking text and its field.
 
-    Servers may say the same in several fields; one of them is enough.
+    Servers may send the same text in several fields; only one is used.
     """
-    told = "" if delta.reasoning_details is None else details.add(delta.reasoning_details)
+    text = "" if delta.reasoning_details is None else details.add(delta.reasoning_details)
     if delta.reasoning_opaque and isinstance(delta.reasoning_opaque, str):
         details.opaque = delta.reasoning_opaque
     for field in REASONING_FIELDS:
         text = getattr(delta, field)
         if text and isinstance(text, str):
             return text, field
-    return told, REASONING_DETAILS
+    return text, REASONING_DETAILS
 
 
 def _continues(fields: Json, piece: Json) -> bool:

@@ -1,7 +1,7 @@
-"""What an OpenAI-compatible server can and cannot do.
+"""Capabilities of OpenAI-compatible servers; thinking settings.
 
-A model's ``compat`` says it; what is left unsaid is known of the host or the provider, and else
-taken as OpenAI does it, also for servers on this machine.
+A model's ``compat`` takes precedence; unset flags follow from the host or the provider, else from
+OpenAI's API, also for servers on this machine.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ BudgetField: TypeAlias = Literal[
 
 
 class Compat(Record):
-    """Every flag with its value; the defaults are OpenAI's ways."""
+    """Every flag with its value; the defaults are OpenAI's."""
 
     supports_store: bool = True
     supports_developer_role: bool = True
     supports_reasoning_effort: bool = True
     supports_usage_in_streaming: bool = True
     supports_finish_reason: bool = True
-    """Otherwise the end of the stream is the end of the answer."""
+    """Otherwise the end of the stream is the end of the response."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     requires_tool_result_name: bool = False
     requires_assistant_after_tool_result: bool = False
@@ -73,7 +73,7 @@ class Compat(Record):
 
     @property
     def budget_field(self) -> BudgetField | None:
-        """The field for a number of thinking tokens, where the server takes one."""
+        """The field for a number of thinking tokens, if the server has one."""
         if self.supports_thinking_token_budget is False:
             return None
         if self.supports_thinking_token_budget:
@@ -81,8 +81,8 @@ class Compat(Record):
         return self.thinking_token_budget_field
 
 
-class Known(Record):
-    """What is known of a server by its host, or by the provider's id behind another host."""
+class ServerDefaults(Record):
+    """Known flags of a server by its host, or by the provider's id behind another host."""
 
     hosts: tuple[str, ...]
     providers: tuple[str, ...]
@@ -100,19 +100,19 @@ DEEPSEEK: Json = {
     "requiresReasoningContentOnAssistantMessages": True,
 }
 
-KNOWN: tuple[Known, ...] = (
-    Known(
+KNOWN: tuple[ServerDefaults, ...] = (
+    ServerDefaults(
         hosts=(OPENAI_HOST,),
         providers=("openai",),
         flags={"supportsStrictMode": True, "supportsOpenAIGrammarTools": True},
     ),
-    Known(
+    ServerDefaults(
         hosts=("openrouter.ai",),
         providers=("openrouter",),
         flags={"thinkingFormat": "openrouter", "sessionAffinityFormat": "openrouter"},
     ),
-    Known(hosts=("deepseek.com",), providers=("deepseek",), flags={**OLD, **DEEPSEEK}),
-    Known(
+    ServerDefaults(hosts=("deepseek.com",), providers=("deepseek",), flags={**OLD, **DEEPSEEK}),
+    ServerDefaults(
         hosts=("xiaomimimo.com",),
         providers=(
             "xiaomi",
@@ -122,77 +122,77 @@ KNOWN: tuple[Known, ...] = (
         ),
         flags=DEEPSEEK,
     ),
-    Known(
+    ServerDefaults(
         hosts=("z.ai", "bigmodel.cn"),
         providers=("zai", "zai-coding-cn"),
         flags={**OLD, **NO_EFFORT, "thinkingFormat": "zai"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("moonshot.ai", "moonshot.cn"),
         providers=("moonshotai", "moonshotai-cn"),
         flags={**OLD, **NO_EFFORT, "thinkingFormat": "deepseek"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("aliyuncs.com",),
         providers=("qwen-token-plan", "qwen-token-plan-cn", "qwen-token-plan-individual"),
         flags={**PLAIN, **NO_EFFORT, "thinkingFormat": "qwen"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("together.ai", "together.xyz"),
         providers=("together",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, "thinkingFormat": "together"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("baseten.co",),
         providers=("baseten",),
         flags={**OLD, **NO_LONG_CACHE, **STICKY, "thinkingFormat": "baseten"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("ant-ling.com",),
         providers=("ant-ling",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, "thinkingFormat": "ant-ling"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("gateway.ai.cloudflare.com",),
         providers=("cloudflare-ai-gateway",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("api.cloudflare.com",),
         providers=("cloudflare-workers-ai",),
         flags={**PLAIN, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("fireworks.ai",),
         providers=("fireworks",),
         flags={**PLAIN, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("api.nvidia.com",),
         providers=("nvidia",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE},
     ),
-    Known(hosts=("cerebras.ai",), providers=("cerebras",), flags=PLAIN),
-    Known(hosts=("opencode.ai",), providers=("opencode", "opencode-go"), flags=OLD),
-    Known(
+    ServerDefaults(hosts=("cerebras.ai",), providers=("cerebras",), flags=PLAIN),
+    ServerDefaults(hosts=("opencode.ai",), providers=("opencode", "opencode-go"), flags=OLD),
+    ServerDefaults(
         hosts=("githubcopilot.com",),
         providers=("github-copilot",),
         flags={**PLAIN, **NO_EFFORT},
     ),
-    Known(
+    ServerDefaults(
         hosts=("huggingface.co",),
         providers=("huggingface",),
         flags={"supportsDeveloperRole": False},
     ),
-    Known(hosts=("x.ai",), providers=("xai",), flags={**PLAIN, **NO_EFFORT}),
-    Known(hosts=("mistral.ai",), providers=("mistral",), flags={**OLD, **NO_EFFORT}),
-    Known(hosts=("chutes.ai",), providers=("chutes",), flags=OLD),
-    Known(hosts=("googleapis.com",), providers=("google",), flags=PLAIN),
+    ServerDefaults(hosts=("x.ai",), providers=("xai",), flags={**PLAIN, **NO_EFFORT}),
+    ServerDefaults(hosts=("mistral.ai",), providers=("mistral",), flags={**OLD, **NO_EFFORT}),
+    ServerDefaults(hosts=("chutes.ai",), providers=("chutes",), flags=OLD),
+    ServerDefaults(hosts=("googleapis.com",), providers=("google",), flags=PLAIN),
 )
 
 
 def compat_of(call: Call) -> Compat:
-    """The flags that hold for ``call``."""
+    """Returns the flags for ``call``."""
     return read_flags(call.model, Compat, _detected(call))
 
 
@@ -207,82 +207,89 @@ def _detected(call: Call) -> Json:
     return {}
 
 
-# What a request says about thinking: the same wish in the words of every server. Pure.
+# Thinking settings in the format of every server.
 
 
-class Wish(Record):
-    """How much thinking is wanted."""
+class ThinkingRequest(Record):
+    """The requested thinking."""
 
     on: bool
     word: str | None
-    """The server's word for the level; for ``off`` only where the model has one."""
+    """The server's name for the level; for ``off`` only if the model has one."""
     listed: bool
-    """Whether the model lists this very level."""
+    """Whether the model lists exactly this level."""
     budget: int
-    """Tokens, none when it is off."""
+    """Tokens; 0 if it is off."""
 
     @property
     def effort(self) -> str:
-        """The word where one must be said."""
+        """The level where one is required."""
         return self.word or "none"
 
     @property
     def impossible(self) -> bool:
-        """The model cannot stop thinking: to ask it to is an error on some servers."""
+        """The model cannot stop thinking: requesting it is an error on some servers."""
         return self.listed and self.word is None
 
 
-Fields: TypeAlias = Callable[[Wish, Compat], Json]
+Fields: TypeAlias = Callable[[ThinkingRequest, Compat], Json]
 
 FORMATS: Mapping[ThinkingFormat, Fields] = {
-    "openai": lambda wish, compat: {},
-    "openrouter": lambda wish, compat: (
-        {} if wish.impossible else {"reasoning": {"effort": wish.effort}}
+    "openai": lambda thinking, compat: {},
+    "openrouter": lambda thinking, compat: (
+        {} if thinking.impossible else {"reasoning": {"effort": thinking.effort}}
     ),
-    "deepseek": lambda wish, compat: {"thinking": {"type": _switch(wish)}},
-    "together": lambda wish, compat: {"reasoning": {"enabled": wish.on}},
-    "baseten": lambda wish, compat: _filled("chat_template_args", compat.chat_template_args, wish),
-    # Without the second key earlier thoughts leave the prompt, and its cache is lost.
-    "zai": lambda wish, compat: {
-        "thinking": {"type": _switch(wish), **({"clear_thinking": False} if wish.on else {})}
-    },
-    "qwen": lambda wish, compat: {"enable_thinking": wish.on},
-    "chat-template": lambda wish, compat: _filled(
-        "chat_template_kwargs", compat.chat_template_kwargs, wish
+    "deepseek": lambda thinking, compat: {"thinking": {"type": _switch(thinking)}},
+    "together": lambda thinking, compat: {"reasoning": {"enabled": thinking.on}},
+    "baseten": lambda thinking, compat: _filled(
+        "chat_template_args", compat.chat_template_args, thinking
     ),
-    "qwen-chat-template": lambda wish, compat: {
-        "chat_template_kwargs": {"enable_thinking": wish.on, "preserve_thinking": True}
+    # Without the second key earlier thinking leaves the prompt, and its cache is lost.
+    "zai": lambda thinking, compat: {
+        "thinking": {
+            "type": _switch(thinking),
+            **({"clear_thinking": False} if thinking.on else {}),
+        }
     },
-    "string-thinking": lambda wish, compat: {} if wish.impossible else {"thinking": wish.effort},
-    "ant-ling": lambda wish, compat: (
-        {"reasoning": {"effort": wish.word}} if wish.on and wish.listed else {}
+    "qwen": lambda thinking, compat: {"enable_thinking": thinking.on},
+    "chat-template": lambda thinking, compat: _filled(
+        "chat_template_kwargs", compat.chat_template_kwargs, thinking
+    ),
+    "qwen-chat-template": lambda thinking, compat: {
+        "chat_template_kwargs": {"enable_thinking": thinking.on, "preserve_thinking": True}
+    },
+    "string-thinking": lambda thinking, compat: (
+        {} if thinking.impossible else {"thinking": thinking.effort}
+    ),
+    "ant-ling": lambda thinking, compat: (
+        {"reasoning": {"effort": thinking.word}} if thinking.on and thinking.listed else {}
     ),
 }
 TEMPLATES = ("baseten", "chat-template")
-"""Formats whose fields the configuration spells out: they go to every model that has them."""
+"""Formats whose fields are configured: they are sent to every model that has them."""
 WITH_EFFORT = ("openai", "deepseek", "together", "baseten", "zai", "qwen")
 """Formats in which ``reasoning_effort`` stands beside the switch."""
 
 
 def thinking_fields(call: Call, compat: Compat) -> Json:
-    """The fields about thinking, in the order in which they are sent."""
+    """Returns the thinking fields, in the order in which they are sent."""
     if not call.model.reasoning and compat.thinking_format not in TEMPLATES:
         return {}
-    wish = _wish(call)
-    fields = FORMATS[compat.thinking_format](wish, compat)
-    if compat.thinking_format in WITH_EFFORT and compat.supports_reasoning_effort and wish.word:
-        fields["reasoning_effort"] = wish.word
-    if wish.on and compat.budget_field is not None:
-        fields[compat.budget_field] = wish.budget
+    thinking = _thinking_request(call)
+    fields = FORMATS[compat.thinking_format](thinking, compat)
+    if compat.thinking_format in WITH_EFFORT and compat.supports_reasoning_effort and thinking.word:
+        fields["reasoning_effort"] = thinking.word
+    if thinking.on and compat.budget_field is not None:
+        fields[compat.budget_field] = thinking.budget
     return fields
 
 
-def _wish(call: Call) -> Wish:
+def _thinking_request(call: Call) -> ThinkingRequest:
     model, options = call.model, call.options
     level = options.reasoning if model.reasoning else "off"
     words = model.thinking_level_map or {}
     on = level != "off"
-    return Wish(
+    return ThinkingRequest(
         on=on,
         word=level_word(model, level) if on else words.get("off"),
         listed=level in words,
@@ -290,30 +297,30 @@ def _wish(call: Call) -> Wish:
     )
 
 
-def _switch(wish: Wish) -> str:
-    return "enabled" if wish.on else "disabled"
+def _switch(thinking: ThinkingRequest) -> str:
+    return "enabled" if thinking.on else "disabled"
 
 
-def _filled(name: str, template: Json, wish: Wish) -> Json:
-    """The configured arguments with their variables filled in."""
+def _filled(name: str, template: Json, thinking: ThinkingRequest) -> Json:
+    """Returns the configured arguments with their variables replaced."""
     arguments = {
-        key: _value(value, wish)
+        key: _value(value, thinking)
         for key, value in template.items()
-        if wish.on or not (isinstance(value, dict) and value.get("omitWhenOff"))
+        if thinking.on or not (isinstance(value, dict) and value.get("omitWhenOff"))
     }
     return {name: arguments} if arguments else {}
 
 
-def _value(value: object, wish: Wish) -> object:
+def _value(value: object, thinking: ThinkingRequest) -> object:
     if not isinstance(value, dict) or "$var" not in value:
         return value
     match value["$var"]:
         case "thinking.enabled":
-            return wish.on
+            return thinking.on
         case "thinking.effort":
-            return wish.effort
+            return thinking.effort
         case "thinking.budget":
-            return wish.budget
+            return thinking.budget
         case unknown:
             raise BadRequest(
                 f"The chat template arguments name an unknown variable: {unknown!r}",

@@ -1,4 +1,4 @@
-"""The conversation as ``messages``. Pure."""
+"""Encodes the conversation as ``messages``, and its tools. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.transcript import told
+from pi.ai.request import ToolChoice, valid_tool_choice
+from pi.ai.transcript import render_update
 from pi.ai.wire.openai_completions.compat import Compat
 from pi.ai.wire_support.handoff import (
     IMAGES_FOLLOW,
-    LONGEST_ID,
+    MAX_ID_LENGTH,
     NO_OUTPUT,
     MakeId,
     is_own,
@@ -35,7 +35,7 @@ from pi.ai.wire_support.handoff import (
 from pi.ai.wire_support.tool_schemas import OPENAI, grammar_of, strict_schemas, text_arguments
 from pi.base.records import UNREADABLE, Record
 
-# Tools as the request declares them: functions, or free text held to a grammar. Pure.
+# Tool declarations: functions, or free text constrained by a grammar.
 
 
 class ToolForms(Record):
@@ -44,13 +44,13 @@ class ToolForms(Record):
     strict: Mapping[str, Json] = field(default_factory=dict)
     """The strict schemas by name: of all functions, or of none."""
     knows_strict: bool = False
-    """Whether the server knows the word."""
+    """Whether the server supports ``strict``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Tools that take one free text, and the argument that it becomes."""
 
 
 def tool_forms(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool = False) -> ToolForms:
-    """The forms that all ``tools`` of a request share."""
+    """Returns the forms that all ``tools`` of a request share."""
     inputs = text_inputs(tools, compat)
     supported = compat.supports_strict_mode
     functions = [tool for tool in tools if tool.name not in inputs]
@@ -59,12 +59,12 @@ def tool_forms(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool = 
 
 
 def text_inputs(tools: Sequence[Tool], compat: Compat) -> Mapping[str, str]:
-    """Tools that are sent as text with a grammar, and their only argument."""
+    """Returns tools that are sent as text with a grammar, and their only argument."""
     return text_arguments(tools) if compat.supports_openai_grammar_tools else {}
 
 
 def declaration(tool: Tool, forms: ToolForms) -> Json:
-    """One element of ``tools``."""
+    """Returns one element of ``tools``."""
     if tool.name in forms.inputs:
         return {
             "type": "custom",
@@ -87,8 +87,8 @@ def declaration(tool: Tool, forms: ToolForms) -> Json:
 def tool_choice(
     choice: ToolChoice | None, tools: Sequence[Tool], forms: ToolForms
 ) -> str | Json | None:
-    """The value of ``tool_choice``; ``None`` leaves it out."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    """Returns the value of ``tool_choice``; ``None`` leaves it out."""
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
         case {"type": "any"}:
@@ -101,21 +101,22 @@ def tool_choice(
 
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""Where servers put thoughts as text; a thought's signature names the one it came from."""
+"""Fields for thinking as text; the signature of a thinking block names its field."""
 REASONING_DETAILS = "reasoning_details"
-"""Where OpenRouter puts thoughts with their proofs."""
+"""OpenRouter's field for thinking with signatures."""
 REASONING_OPAQUE = "reasoning_opaque"
-"""Where Copilot puts the proof of the thought that it tells in ``reasoning_text``."""
+"""Copilot's field for the signature of the thinking in ``reasoning_text``."""
 
 SEE_IMAGE = "(see attached image)"
 PROCESSED = "I have processed the tool results."
 
 
 def id_maker(model: Model) -> MakeId:
-    """Tool-call ids for ``model``: its own as they were, others in letters that all accept."""
+    """Returns the tool-call ids for ``model``: its own unchanged, others in an alphabet that all
+    accept."""
 
     def make_id(identifier: str, message: AssistantMessage) -> str:
-        if is_own(message, model) and len(identifier) <= LONGEST_ID:
+        if is_own(message, model) and len(identifier) <= MAX_ID_LENGTH:
             return identifier
         return plain_id(identifier, message)
 
@@ -123,7 +124,7 @@ def id_maker(model: Model) -> MakeId:
 
 
 class History:
-    """Turns prepared messages into those of the request, with the quirks of one server.
+    """Encodes prepared messages with the quirks of one server.
 
     ``late_tools`` are declared in the conversation, at the place where they were added.
     """
@@ -141,7 +142,7 @@ class History:
         self._late_tools = late_tools
 
     def encode(self, prompt: str, messages: Sequence[Message]) -> list[Json]:
-        """The instructions and the conversation."""
+        """Returns the instructions and the conversation."""
         encoded = self._system(prompt)
         images: list[Image] = []
         for message in messages:
@@ -150,7 +151,7 @@ class History:
                 self._show(encoded, images)
             match message:
                 case SystemMessage():
-                    encoded += self._system(told(message))
+                    encoded += self._system(render_update(message))
                     encoded += self._additions(message)
                 case UserMessage():
                     self._say(encoded, _user_content(message))
@@ -171,11 +172,11 @@ class History:
             for tool in message.tools_added or ()
             if self._late_tools.get(tool.name) is tool
         ]
-        # Kimi, whose invention this is, takes tools only in a message without words.
+        # Kimi, which introduced this, accepts tools only in a message without text.
         return [{"role": "system", "tools": tools}] if tools else []
 
     def _say(self, encoded: list[Json], content: str | list[Json]) -> None:
-        """Add a user message, and before it what the server wants to see there."""
+        """Add a user message, and before it what the server requires there."""
         if not content:
             return
         after_result = bool(encoded) and encoded[-1]["role"] == "tool"
@@ -202,7 +203,7 @@ class History:
         calls = [self._call(call) for call in message.tool_calls]
         content = self._spoken(message)
         if not content and not calls:
-            return  # thoughts alone are no turn that a server would take
+            return  # servers reject a turn of thinking alone
         encoded: Json = {"role": "assistant", "content": content or None}
         encoded |= self._reasoning(message)
         if calls:
@@ -220,15 +221,15 @@ class History:
         return message.text if message.text.strip() else ""
 
     def _reasoning(self, message: AssistantMessage) -> Json:
-        """Thoughts as the server gave them: verbatim, in order, and only once."""
+        """Returns thinking as received: verbatim, in order, and only once."""
         if self._compat.requires_thinking_as_text:
             return {}
         if details := _details(message):
             return {REASONING_DETAILS: details}
         thoughts = _thoughts(message)
         if opaque := _opaque(message):
-            told = "".join(block.thinking for block in thoughts)
-            return {**({"reasoning_text": told} if told else {}), REASONING_OPAQUE: opaque}
+            text = "".join(block.thinking for block in thoughts)
+            return {**({"reasoning_text": text} if text else {}), REASONING_OPAQUE: opaque}
         if self._compat.requires_reasoning_content_on_assistant_messages:
             return {"reasoning_content": "".join(block.thinking for block in thoughts)}
         named: Json = {}
@@ -274,7 +275,7 @@ def _thoughts(message: AssistantMessage) -> list[Thinking]:
 
 
 def _details(message: AssistantMessage) -> list[Json]:
-    """The ``reasoning_details`` of an answer, from its thoughts and from its calls."""
+    """Returns the ``reasoning_details`` of a response, from its thinking and its calls."""
     details: list[Json] = []
     for block in message.content:
         match block:
@@ -289,7 +290,7 @@ def _details(message: AssistantMessage) -> list[Json]:
 
 
 def _opaque(message: AssistantMessage) -> str:
-    """The ``reasoning_opaque`` of an answer."""
+    """Returns the ``reasoning_opaque`` of a response."""
     for block in message.content:
         match block:
             case Thinking(thinking_signature=str(signature)) if signature.startswith("{"):
@@ -300,7 +301,7 @@ def _opaque(message: AssistantMessage) -> str:
 
 
 def _signed(call: ToolCall) -> Json:
-    """What the server attached to a call: a reasoning detail, or the content of an extension."""
+    """Returns what the server attached to a call: a reasoning detail, or extra content."""
     signature = call.thought_signature
     found = _json(signature) if isinstance(signature, str) else None
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""A call → the request to ``/chat/completions``. Pure, and equal calls give equal bytes."""
+"""Encodes a call as a request to ``/chat/completions``; selects repairs. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from pi.ai.wire_support.compat_flags import host_of
 from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
 
-# Prompt caching: what is marked, named and sent along so that a prefix is found again. Pure.
+# Prompt caching: keys, headers and breakpoints.
 
 
-LONGEST_KEY = 64
-"""Characters of a cache key that OpenAI takes."""
+MAX_KEY_LENGTH = 64
+"""Maximum length of a cache key at OpenAI."""
 
 
 def cache_fields(call: Call, compat: Compat) -> Json:
-    """The fields with which OpenAI itself is told to keep a prompt."""
+    """Returns the cache fields of OpenAI's own API."""
     options = call.options
     long = options.cache_retention == "long" and compat.supports_long_cache_retention
     if options.cache_retention == "none" or compat.cache_control_format is not None:
         return {}
     fields: Json = {}
     if options.session_id and (long or host_of(call) == OPENAI_HOST):
-        fields["prompt_cache_key"] = options.session_id[:LONGEST_KEY]
+        fields["prompt_cache_key"] = options.session_id[:MAX_KEY_LENGTH]
     if long:
         fields["prompt_cache_retention"] = "24h"
     return fields
 
 
 def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
-    """Headers that lead a conversation to the machine that has its prefix."""
+    """Returns headers that route a conversation to the machine that has its prefix."""
     session = call.cached_session
     if not session or not compat.send_session_affinity_headers:
         return {}
@@ -66,7 +66,7 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
 
 
 def mark_breakpoints(payload: Json, call: Call, compat: Compat) -> None:
-    """Mark in Anthropic's way what is to be cached: instructions, tools, conversation so far."""
+    """Set Anthropic's cache breakpoints: instructions, tools, conversation so far."""
     if compat.cache_control_format is None or call.options.cache_retention == "none":
         return
     control: Json = {"type": "ephemeral"}
@@ -92,7 +92,7 @@ def _mark(message: Json, control: Json) -> None:
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """The body; what the model's and the caller's sampling parameters say comes last and wins."""
+    """Returns the body; sampling parameters of the model and the caller come last and win."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     loose = refuses_strict(rest, call.model, repairs)
@@ -110,11 +110,12 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
         payload["stream_options"] = {"include_usage": True}
     if compat.supports_store:
         payload["store"] = False
-    if call.max_tokens > 0:  # otherwise the model's limit is not known
+    if call.max_tokens > 0:  # otherwise the model's limit is unknown
         payload[compat.max_tokens_field] = call.max_tokens
     if call.options.temperature is not None:
         payload["temperature"] = call.options.temperature
-    if (user := user_id(call)) is not None:  # other metadata is refused with answers not stored
+    # other metadata is rejected unless responses are stored
+    if (user := user_id(call)) is not None:
         payload["user"] = user
     if instructions.tools:
         payload |= _tool_fields(call, compat, instructions.tools, forms, late)
@@ -126,13 +127,13 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
 
 
 def url(call: Call) -> str:
-    """Where the request goes; a query of the base URL stays at the end."""
+    """Returns the URL; a query of the base URL stays at the end."""
     base, mark, query = call.base_url.partition("?")
     return f"{base.rstrip('/')}/chat/completions{mark}{query}"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """The wire's own headers; servers on this machine may need no key."""
+    """Returns the wire's own headers; servers on this machine may need no key."""
     key = call.access.api_key
     return {
         **({"Authorization": f"Bearer {key}"} if key else {}),
@@ -143,7 +144,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def free_text_inputs(call: Call) -> Mapping[str, str]:
-    """Tools that the model answers with free text, and the argument that it becomes."""
+    """Returns tools that the model calls with free text, and the argument that it becomes."""
     instructions, _ = fold(call.messages, keep_later=False)
     return text_inputs(instructions.tools, compat_of(call))
 
@@ -151,7 +152,7 @@ def free_text_inputs(call: Call) -> Mapping[str, str]:
 def _late_tools(
     messages: Sequence[Message], tools: Sequence[Tool], compat: Compat
 ) -> dict[str, Tool]:
-    """Tools that were added on the way, where the server can learn of them there."""
+    """Returns tools that were added later, if the server supports declaring them there."""
     if not compat.supports_mid_convo_tool_additions:
         return {}
     current = {tool.name: tool for tool in tools}
@@ -182,7 +183,7 @@ def _tool_fields(
 
 
 def _routing(compat: Compat) -> Json:
-    """Who serves the request, and when."""
+    """Returns routing preferences and service tier."""
     fields: Json = {}
     if compat.vllm_priority is not None:
         fields["priority"] = compat.vllm_priority
@@ -193,16 +194,16 @@ def _routing(compat: Compat) -> Json:
     return fields
 
 
-# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+# Repairs of rejected requests.
 
 
 _REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """The repair that ``refusal`` asks for.
+    """Returns the repair for ``refusal``.
 
-    Servers say it in too many ways to be told apart: strictness alone is worth another try.
+    The messages of servers vary too much to be classified: only strictness is worth another try.
     """
     if re.search(_REFUSED_THOUGHT, refusal.message) and _has_proofs(payload):
         return Repairs(thinking=True)

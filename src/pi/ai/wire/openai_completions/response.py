@@ -1,4 +1,4 @@
-"""Events of a Chat Completions stream → the growing answer. Pure."""
+"""Decodes the events of a Chat Completions stream. Pure."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pi.ai.models.model import TIER_FACTORS
 from pi.ai.request import Call
 from pi.ai.token_estimate import conversation_tokens
 from pi.ai.wire.openai_completions.chunks import (
-    Choice,
     Chunk,
+    ChunkChoice,
     Delta,
-    Opening,
+    FirstChunk,
     ReasoningDetails,
-    charged,
     decode_chunk,
-    decode_oddity,
-    decode_opening,
+    decode_first,
+    decode_lenient,
     parse_usage,
-    thought,
+    reported_cost,
+    thinking_delta,
 )
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
@@ -39,13 +39,13 @@ from pi.ai.wire.openai_completions.tool_calls import CallDeltas
 from pi.ai.wire_support.compat_flags import host_of
 from pi.base.records import UNREADABLE
 
-# How an answer ended: reasons in every server's words, and answers that say nothing. Pure.
+# The end of a response: finish reasons of all servers, and empty responses.
 
 
 NO_FINISH_REASON = "Stream ended without finish_reason"
 
 LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-"""Words for an answer that was cut, in lower case. Others that are no failure mean a stop."""
+"""Reasons for a truncated response, in lower case. Others that are no failure mean a stop."""
 
 FAILURES: dict[str, type[ProviderError]] = {
     "content_filter": AnswerRefused,
@@ -58,29 +58,29 @@ FAILURES: dict[str, type[ProviderError]] = {
 }
 
 MISCOUNTED = 2048
-"""Tokens by which our guess may be wrong although a server cut nothing off."""
+"""Tokens by which our estimate may be wrong although a server truncated nothing."""
 
 
 def complete_reason(word: str, *, calls: bool) -> CompleteReason:
-    """The stop reason for a server's ``word``; calls are to be run, whatever it says of them."""
+    """Returns the stop reason for a server's ``word``; calls are always run."""
     if word.lower() in LENGTH:
         return "length"
     return "toolUse" if calls else "stop"
 
 
 def failure(word: str) -> ProviderError | None:
-    """The error that a server's ``word`` stands for."""
+    """Returns the error for a server's ``word``."""
     kind = FAILURES.get(word.lower())
     return None if kind is None else kind(f"Provider finish_reason: {word}")
 
 
-def no_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
-    """Why an answer without any content is none: the context was full, or cut to fit.
+def no_output_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
+    """Returns the error of an empty response whose context was full or truncated.
 
-    Local servers have smaller contexts than their models and do not say so. An answer that is
-    empty for other reasons gives ``None``.
+    Local servers have smaller contexts than their models and do not report it. Returns ``None`` if
+    a response is empty for other reasons.
     """
-    if usage.output > 1:  # hidden thoughts, or filtered words
+    if usage.output > 1:  # hidden thinking, or filtered text
         return None
     counted = usage.input + usage.cache_read + usage.cache_write
     sent = conversation_tokens(call.messages)
@@ -97,13 +97,13 @@ def no_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow
 
 
 AFTER_A_REASON = 5.0
-"""Seconds in which the usage and ``[DONE]`` may come behind a finish reason."""
+"""Seconds in which the usage and ``[DONE]`` may follow a finish reason."""
 
 
 class ChatDecoder:
-    """Reads one answer. ``inputs`` names the tools that the model answers with free text.
+    """Decodes one response. ``inputs`` names the tools that the model calls with free text.
 
-    A block of text or thinking goes on until the other kind begins; tool calls do not part text,
+    A block of text or thinking continues until the other kind begins; tool calls do not split text,
     since servers mix both. All blocks end together, after the last delta.
     """
 
@@ -117,20 +117,20 @@ class ChatDecoder:
         self._details = ReasoningDetails()
         self._block = 0
         self._thinking: bool | None = None
-        """Whether the current block is a thought; ``None`` before the first."""
+        """Whether the current block is thinking; ``None`` before the first."""
         self._thought: ThinkingBlock | None = None
-        self._decode: Callable[[bytes], Chunk | None] = decode_opening
+        self._decode: Callable[[bytes], Chunk | None] = decode_first
         self._reason: str | None = None
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event; names tell nothing on this wire."""
+        """Decode one event; this wire does not use event names."""
         try:
             chunk = self._decode(data)
         except UNREADABLE:
             chunk = self._unreadable(data)
         if chunk is None:
             return
-        if type(chunk) is Opening:
+        if type(chunk) is FirstChunk:
             self._name(chunk)
         if chunk.error or chunk.choices is None:
             self._look_for_error(data)
@@ -144,7 +144,7 @@ class ChatDecoder:
             self._count(chunk.usage)
 
     def end(self) -> None:
-        """The body ended, though ``[DONE]`` never came."""
+        """The body ended without ``[DONE]``."""
         if self._reason is None and compat_of(self._call).supports_finish_reason:
             self._flush()
             raise BadAnswer(NO_FINISH_REASON)
@@ -152,14 +152,14 @@ class ChatDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _unreadable(self, data: bytes) -> Opening | None:
+    def _unreadable(self, data: bytes) -> FirstChunk | None:
         if data.strip() == DONE:
             self._finish()
             return None
-        return decode_oddity(data)
+        return decode_lenient(data)
 
     def _delta(self, delta: Delta) -> None:
-        # Most events are some words and nothing else: they pass here with the fewest steps.
+        # Most events are some text and nothing else: they pass here with the fewest steps.
         if (
             delta.reasoning_content
             or delta.reasoning
@@ -167,7 +167,7 @@ class ChatDecoder:
             or delta.reasoning_details
             or delta.reasoning_opaque
         ):
-            text, field = thought(delta, self._details)
+            text, field = thinking_delta(delta, self._details)
             if text:
                 self._think(text).signature = field
         content = delta.content
@@ -193,10 +193,10 @@ class ChatDecoder:
             for piece in delta.tool_calls:
                 self._calls.add(piece)
 
-    def _choice(self, choice: Choice) -> None:
-        """What comes with a choice beside its delta."""
+    def _choice(self, choice: ChunkChoice) -> None:
+        """Handle the fields of a choice beside its delta."""
         if choice.message is not None and choice.delta is None and self._builder.empty:
-            self._delta(choice.message)  # servers that answer in one piece at the end
+            self._delta(choice.message)  # servers that send the whole response at the end
         if choice.error:
             self._fail(from_error_object({"error": choice.error}))
         if choice.finish_reason and isinstance(choice.finish_reason, str):
@@ -207,9 +207,9 @@ class ChatDecoder:
 
     def _visible(self, content: Any) -> None:
         text = content if isinstance(content, str) else _joined(content)
-        self._tell(self._tags.split(text))
+        self._add_pieces(self._tags.split(text))
 
-    def _tell(self, pieces: Iterable[tuple[bool, str]]) -> None:
+    def _add_pieces(self, pieces: Iterable[tuple[bool, str]]) -> None:
         for thinking, text in pieces:
             if thinking:
                 self._think(text)
@@ -228,8 +228,8 @@ class ChatDecoder:
             self._thinking = thinking
             self._block += 1
 
-    def _name(self, chunk: Opening) -> None:
-        """Note who answers; the very first events of some servers do not say it yet."""
+    def _name(self, chunk: FirstChunk) -> None:
+        """Record id and model; the very first events of some servers lack them."""
         if chunk.id and isinstance(chunk.id, str):
             self._decode = decode_chunk
             self._builder.response_id = chunk.id
@@ -239,12 +239,12 @@ class ChatDecoder:
             self._builder.cost_factor = TIER_FACTORS.get(chunk.service_tier, 1.0)
 
     def _count(self, counted: Any) -> None:
-        """Note the usage. After a finish reason it is the last thing that is waited for."""
+        """Record the usage. After a finish reason it is the last expected event."""
         usage = parse_usage(counted)
         if usage is None:
             return
         self._builder.usage = usage
-        self._builder.charged = charged(counted)
+        self._builder.charged = reported_cost(counted)
         if self._reason is not None:
             self._finish()
 
@@ -262,14 +262,14 @@ class ChatDecoder:
         if problem := failure(word):
             raise problem
         reason = complete_reason(word, calls=bool(self._calls))
-        if builder.empty and (lack := no_room(self._call, reason, builder.usage)):
+        if builder.empty and (lack := no_output_room(self._call, reason, builder.usage)):
             raise lack
         self.finished = True
         builder.finish(reason)
 
     def _flush(self) -> None:
         """Complete what was held back for events that will not come."""
-        self._tell(self._tags.rest())
+        self._add_pieces(self._tags.rest())
         self._calls.finish()
         if (proof := self._details.proof) is not None:
             if self._thought is None:
@@ -278,7 +278,7 @@ class ChatDecoder:
             self._thought.signature = proof
 
     def _look_for_error(self, data: bytes) -> None:
-        odd = decode_oddity(data)
+        odd = decode_lenient(data)
         if odd is not None and odd.error:
             self._fail(from_error_object(odd.error))
 
@@ -288,7 +288,7 @@ class ChatDecoder:
 
 
 def _joined(parts: Any) -> str:
-    """The words of content that came as a list of parts."""
+    """Returns the text of content that came as a list of parts."""
     if not isinstance(parts, list):
         return ""
     texts = (part.get("text") for part in parts if isinstance(part, dict))

@@ -1,7 +1,6 @@
-"""``<think>`` in visible text: servers without a reasoning parser let it through.
+"""Separates ``<think>`` tags from visible text: servers without a reasoning parser send them.
 
-What stands between the tags is a thought, unless the tags stand in code. Tags may be cut
-anywhere by the deltas.
+Text between the tags is thinking, unless the tags are in code. Deltas may split tags anywhere.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ OPEN, CLOSE = "<think>", "</think>"
 _MARKS = re.compile(r"\n|`+|~{3,}")
 
 
-class Markdown:
-    """Follows a text as far as is needed to know whether its end stands in code."""
+class CodeFenceTracker:
+    """Tracks Markdown to know whether the end of a text is in code."""
 
     def __init__(self) -> None:
         self._fence = ""
@@ -23,11 +22,11 @@ class Markdown:
 
     @property
     def in_code(self) -> bool:
-        """Whether what comes next is code."""
+        """Whether the next character is code."""
         return bool(self._fence or self._inline)
 
     def read(self, text: str) -> None:
-        """Go on with ``text``, which must not end within a run of backticks."""
+        """Continue with ``text``, which must not end within a run of backticks."""
         at = 0
         for mark in _MARKS.finditer(text):
             self._pass_over(text[at : mark.start()])
@@ -43,7 +42,7 @@ class Markdown:
 
     def _end_line(self) -> None:
         if self._line_is_blank:
-            self._inline = ""  # a paragraph ends, and with it what was never closed
+            self._inline = ""  # a paragraph ends, and with it unclosed inline code
         self._line_is_blank = True
 
     def _mark(self, mark: str) -> None:
@@ -61,22 +60,22 @@ class Markdown:
 
 
 class ThinkTags:
-    """Parts visible text into words and thoughts.
+    """Splits visible text into text and thinking.
 
-    While ``plain``, a delta without ``<`` is words as it is: append it to ``unread``, which is
-    all that the code around a later tag is known by.
+    While ``plain``, a delta without ``<`` is plain text: append it to ``unread``, which is needed
+    only to detect code around a later tag.
     """
 
     def __init__(self) -> None:
         self.plain = True
         self.unread: list[str] = []
-        self._markdown = Markdown()
+        self._markdown = CodeFenceTracker()
         self._thinking = False
         self._held = ""
         self._after_tag = False
 
     def split(self, text: str) -> Iterator[tuple[bool, str]]:
-        """The pieces of ``text``, each with whether it is a thought."""
+        """Returns the pieces of ``text``, each with whether it is thinking."""
         text = self._held + text
         while (tag := CLOSE if self._thinking else OPEN) in text:
             before, _, text = text.partition(tag)
@@ -94,13 +93,13 @@ class ThinkTags:
         self.plain = not (self._thinking or self._held or self._after_tag)
 
     def rest(self) -> Iterator[tuple[bool, str]]:
-        """What was held back because a tag might have come of it."""
+        """Returns what was held back as the possible start of a tag."""
         held, self._held = self._held, ""
         yield from self._piece(held)
 
     def _piece(self, text: str) -> Iterator[tuple[bool, str]]:
         if self._after_tag:
-            text = text.lstrip("\n")  # the lines around a thought are the tags', not the text's
+            text = text.lstrip("\n")  # line ends around thinking belong to the tags
         if not text:
             return
         self._after_tag = False

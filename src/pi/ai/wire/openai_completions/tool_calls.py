@@ -1,4 +1,4 @@
-"""Tool calls from their pieces, however a server cuts and numbers them."""
+"""Assembles tool calls from the deltas of all servers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pi.ai.json_text import json_text, parse_arguments
 from pi.ai.messages import Json
 
 PARSED_ALWAYS = 256 * 1024
-"""Characters up to which arguments are parsed again, whatever has been added to them."""
+"""Longer arguments are not parsed again with every delta."""
 FREE_TEXT = "input"
 """The argument of a free text for a tool that was not declared with one."""
 
 
 class _Call:
-    """A call of which something has arrived; its block opens when its name is known."""
+    """A partial call; its block opens when its name is known."""
 
     __slots__ = ("block", "free_text", "id", "key", "object", "unparsed", "waiting")
 
@@ -31,15 +31,16 @@ class _Call:
         self.free_text = False
         """Whether a free text is being written into the arguments."""
         self.unparsed = 0
-        """Characters of long arguments that were no whole object when they were last parsed."""
+        """Length of long arguments when they were last parsed without success."""
 
     @property
     def complete(self) -> bool:
-        """Whether its arguments are a whole object, so that more of them cannot be meant."""
+        """Whether its arguments are a complete object, so that further ones belong to
+        another call."""
         text = "" if self.block is None else self.block.text
         if self.object or not text:
             return bool(self.object)
-        # A server that names the call in every delta would have all of it parsed every time.
+        # A server that repeats the name in every delta would make us parse everything every time.
         if len(text) > PARSED_ALWAYS and len(text) < self.unparsed * 1.1:
             return False
         whole = parse_arguments(text) is not None
@@ -51,9 +52,8 @@ class _Call:
 class CallDeltas:
     """Joins the elements of ``tool_calls``.
 
-    The index says which call a piece belongs to; ids may change or be missing. Only where a
-    server gives every call the same index, a new id and name after complete arguments begin
-    another call.
+    The index says which call a piece belongs to; ids may change or be missing. Only if a server
+    gives every call the same index, a new id and name after complete arguments begin another call.
     """
 
     def __init__(self, builder: MessageBuilder, inputs: Mapping[str, str]) -> None:
@@ -84,10 +84,11 @@ class CallDeltas:
             call.block.thought_signature = json_text(extra)
 
     def finish(self) -> None:
-        """No more will come."""
+        """No more deltas follow."""
         for call in self._calls:
             if call.block is None:
-                self._open(call, "")  # shown as it is: whoever runs tools will say what is wrong
+                # without a name: the agent reports the error when it runs the call
+                self._open(call, "")
             if call.free_text:
                 self._arguments(call, '"}')
             elif call.object and call.block is not None and not call.block.parts:
@@ -126,7 +127,8 @@ class CallDeltas:
             call.object |= arguments
 
     def _free_text(self, call: _Call, text: str) -> None:
-        """Write ``text`` as a string of the arguments' JSON, so that all calls read alike."""
+        """Write ``text`` as a string of the arguments' JSON, so that all calls have the
+        same form."""
         if not call.free_text:
             call.free_text = True
             name = "" if call.block is None else call.block.name

@@ -1,9 +1,9 @@
 """OpenAI's Responses API: OpenAI and gateways, Azure OpenAI, and the ChatGPT (Codex) backend.
 
-``request`` builds the body from ``input_items`` and ``tools``; ``response`` decodes events into
-what ``output_items`` makes of them; ``repairs`` says what to leave out after a refusal. ``azure``
-and ``codex`` hold what is different there; ``chaining`` continues responses that the server has.
-Must not know providers, credentials or sessions.
+``request`` builds the body from ``input_items`` and ``tools``, and selects repairs; ``response``
+decodes events with ``output_items``. ``azure`` and ``codex`` hold what is different there;
+``chaining`` continues responses that the server has. Does not know providers, credentials or
+sessions.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses import azure, codex
 from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
-from pi.ai.wire.openai_responses.request import Asking, answer_items, encode, headers, url
+from pi.ai.wire.openai_responses.request import ResponsesCall, answer_items, encode, headers, url
 from pi.ai.wire.openai_responses.tools import read_compat
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask in the variant that the model speaks, and fill ``builder`` until its message is final."""
+    """Send the request in the model's variant, and fill ``builder`` until its message is final."""
     match call.model.api:
         case "azure-openai-responses":
             await azure.answer(call, builder, flush, services)
         case "openai-codex-responses":
             await codex.answer(call, builder, flush, services)
         case _ if is_stateful(call, services.environ):
-            await _answer_stored(Asking(call, builder, flush, services))
+            await _answer_stored(ResponsesCall(call, builder, flush, services))
         case _:
-            asking = Asking(call, builder, flush, services)
+            asking = ResponsesCall(call, builder, flush, services)
             await asking.ask(
                 encode=partial(encode, call),
                 deliver=partial(asking.post, url=url(call), headers=headers(call)),
             )
 
 
-async def _answer_stored(asking: Asking) -> None:
-    """Have the response stored, and continue the one before it where the server has that."""
+async def _answer_stored(asking: ResponsesCall) -> None:
+    """Have the response stored, and continue the previous one if the server has it."""
     call = asking.call
     stored = stored_responses(asking.services)
     conversation = Conversation(
@@ -57,7 +57,7 @@ async def _answer_stored(asking: Asking) -> None:
         return items, asking.builder.response_id or ""
 
     async def deliver(payload: Json) -> None:
-        if payload.get("store") is True:  # an extension may have decided against it
+        if payload.get("store") is True:  # an extension may have changed it
             await stored.deliver(conversation, payload, post, answered)
         else:
             await post(payload)

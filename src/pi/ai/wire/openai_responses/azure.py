@@ -1,4 +1,4 @@
-"""Responses as Azure OpenAI serves them: deployments instead of models, an address of one's own."""
+"""Azure OpenAI variant of Responses: deployments instead of models, and the resource's own URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_responses.request import Asking, encode_body
+from pi.ai.wire.openai_responses.request import ResponsesCall, encode_body
 from pi.ai.wire.openai_responses.tools import Compat, read_compat
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
@@ -24,8 +24,8 @@ _PATH = "/openai/v1"
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` until its message is final."""
-    asking = Asking(call, builder, flush, services)
+    """Send the request, and fill ``builder`` until its message is final."""
+    asking = ResponsesCall(call, builder, flush, services)
     environ = services.environ
     await asking.ask(
         encode=partial(encode, call, environ),
@@ -34,19 +34,19 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
 
 
 def encode(call: Call, environ: Mapping[str, str], repairs: Repairs = NO_REPAIRS) -> Json:
-    """The body, in which the deployment stands for the model."""
+    """Returns the body, with the deployment as the model."""
     body = encode_body(call, _compat(call), repairs)
     return {**body, "model": deployment(call, environ)}
 
 
 def url(call: Call, environ: Mapping[str, str]) -> str:
-    """Where the body goes."""
+    """Returns the URL."""
     version = _variable(call, environ, "AZURE_OPENAI_API_VERSION") or API_VERSION
     return f"{_base_url(call, environ)}/responses?api-version={version}"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """The headers, with the key as Azure wants it."""
+    """Returns the headers, with the key in Azure's form."""
     key = call.access.api_key
     return {
         **({"api-key": key} if key else {}),
@@ -56,7 +56,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def deployment(call: Call, environ: Mapping[str, str]) -> str:
-    """What the model is called at this resource: AZURE_OPENAI_DEPLOYMENT_NAME_MAP, or its id."""
+    """Returns the name of the deployment: AZURE_OPENAI_DEPLOYMENT_NAME_MAP, or the model's id."""
     names = _variable(call, environ, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP")
     for pair in names.split(","):
         model, _, name = (part.strip() for part in pair.partition("="))
@@ -66,7 +66,7 @@ def deployment(call: Call, environ: Mapping[str, str]) -> str:
 
 
 def _compat(call: Call) -> Compat:
-    """Azure always says whether a tool is strict, and has no word of its own for not thinking."""
+    """Azure requires ``strict`` for every tool, and has no effort for "off"."""
     return replace(read_compat(call.model), loose_tools=False, off_word=None)
 
 

@@ -1,8 +1,8 @@
-"""Sending only what is new: requests that name the response before them.
+"""Chained requests: send only the new items, and refer to the previous response.
 
 The server keeps a response and the conversation that led to it. A request that continues it names
 the response (``previous_response_id``) and leaves out what the server has. WebSockets to the
-ChatGPT backend remember one response each; OpenAI's own API keeps those that were stored.
+ChatGPT backend remember one response each; OpenAI's own API keeps stored ones.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pi.base.records import Record
 log = logging.getLogger(__name__)
 
 STORING_HOST = "api.openai.com"
-"""Where responses are stored and continued unless ``PI_OPENAI_STATEFUL`` says otherwise."""
+"""The host whose responses are stored and continued by default; see ``PI_OPENAI_STATEFUL``."""
 LOST = "previous_response_not_found"
 """The error code for a response that expired, or was never stored, as with zero data retention."""
-MOST_CONVERSATIONS = 32
-"""Conversations whose last request is remembered; the one used longest ago is forgotten first."""
+MAX_CONVERSATIONS = 32
+"""Limit of remembered conversations; the least recently used is dropped first."""
 
 
 class Chain:
-    """The last response of a conversation, and the request items that it stands for."""
+    """The last response of a conversation, and the request items that it covers."""
 
     def __init__(self) -> None:
         self.response = ""
@@ -39,7 +39,8 @@ class Chain:
         self._items: list[Json] = []
 
     def shortened(self, payload: Json) -> Json:
-        """``payload`` without what the server has; unchanged if it does not continue that."""
+        """Returns ``payload`` without what the server has; unchanged if it does not
+        continue that."""
         items = _items(payload)
         known = len(self._items)
         follows = _settings(payload) == self._settings and items[:known] == self._items
@@ -75,7 +76,7 @@ class StoredResponses:
         self._refused: set[tuple[str, str]] = set()
 
     def is_kept(self, conversation: Conversation) -> bool:
-        """Whether the server is expected to have what it was told to store."""
+        """Whether the server is expected to have the stored responses."""
         return (conversation.url, conversation.account) not in self._refused
 
     async def deliver(
@@ -91,7 +92,7 @@ class StoredResponses:
         """
         chain = self._chains.pop(conversation, None) or Chain()
         self._chains[conversation] = chain
-        while len(self._chains) > MOST_CONVERSATIONS:
+        while len(self._chains) > MAX_CONVERSATIONS:
             del self._chains[next(iter(self._chains))]
         shortened = chain.shortened(payload)
         try:
@@ -110,21 +111,21 @@ class StoredResponses:
 
 
 def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
-    """Whether the server shall store the responses of this call's conversation.
+    """Whether the server stores the responses of this call's conversation.
 
-    Never without a session, nor where the caller wants nothing cached: such a call has no
-    successor that could continue it.
+    Never without a session, nor if caching is off: such a call has no successor that could continue
+    it.
     """
     if not call.cached_session:
         return False
-    wish = environ.get("PI_OPENAI_STATEFUL", "").strip().lower()
-    if wish:
-        return wish in ("1", "true", "yes", "on")
+    setting = environ.get("PI_OPENAI_STATEFUL", "").strip().lower()
+    if setting:
+        return setting in ("1", "true", "yes", "on")
     return urlsplit(call.base_url).hostname == STORING_HOST
 
 
 def stored_responses(services: Services) -> StoredResponses:
-    """The stored responses of ``services``, forgotten together with them."""
+    """Returns the stored responses of ``services``, dropped together with them."""
     return _stored.setdefault(services.closing, StoredResponses())
 
 
@@ -136,7 +137,7 @@ def _is_lost(refusal: BadRequest) -> bool:
 
 
 def _settings(payload: Json) -> Json:
-    """Everything but the conversation, and what only means something over HTTP."""
+    """Returns everything but the conversation and HTTP-only fields."""
     return {name: value for name, value in payload.items() if name not in ("input", "stream")}
 
 

@@ -1,7 +1,7 @@
-"""Responses as the ChatGPT backend serves them to people with a subscription.
+"""ChatGPT backend variant of Responses, for users with a subscription.
 
-Over server-sent events, or over a WebSocket that stays open between turns and then needs only
-what is new in the conversation.
+Over server-sent events, or over a WebSocket that stays open between turns and then needs only the
+new items of the conversation.
 """
 
 from __future__ import annotations
@@ -20,68 +20,73 @@ from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_responses.codex_websocket import Address, SocketLost, Turn, sockets_of
+from pi.ai.wire.openai_responses.codex_websocket import (
+    Address,
+    SocketLost,
+    SocketRequest,
+    sockets_of,
+)
 from pi.ai.wire.openai_responses.input_items import short_key
 from pi.ai.wire.openai_responses.request import (
     ENCRYPTED_REASONING,
-    Asking,
+    ResponsesCall,
     answer_items,
     bearer,
-    gather,
+    collect_parts,
     reasoning_field,
 )
 from pi.ai.wire.openai_responses.tools import Compat, read_compat, tool_choice
-from pi.ai.wire_support.exchange import LONGEST_BACKOFF, Services, final_headers, timeouts
+from pi.ai.wire_support.exchange import MAX_BACKOFF, Services, final_headers, timeouts
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import UNREADABLE, replace
 
 log = logging.getLogger(__name__)
 
 NO_PROMPT = "You are a helpful assistant."
-"""The backend refuses a request without instructions."""
+"""The backend rejects a request without instructions."""
 
 CLAIM = "https://api.openai.com/auth"
-"""Where the login's token names the account."""
+"""The claim of the login's token that names the account."""
 
 CONNECT_SECONDS = 15.0
-"""How long a WebSocket may take to open, unless the options say otherwise."""
+"""Default timeout for opening a WebSocket."""
 
 RETRY_BUDGET = 5
-"""Further attempts with a WebSocket before the turn goes over HTTP."""
-MOST_RETRIES = 100
-"""However large the budget is."""
+"""Retries with a WebSocket before the turn goes over HTTP."""
+MAX_RETRIES = 100
+"""Upper limit of the retry budget."""
 RETRY_DELAY_MS = 500
-"""The wait before the first of them."""
+"""The delay before the first retry."""
 
 SSE_PROTOCOL = "responses=experimental"
 WEBSOCKET_PROTOCOL = "responses_websockets=2026-02-06"
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask over the transport of the options, and fill ``builder`` until its message is final."""
-    asking = Asking(call, builder, flush, services)
+    """Send the request over the transport of the options, and fill ``builder``."""
+    asking = ResponsesCall(call, builder, flush, services)
     await asking.ask(encode=partial(encode, call), deliver=partial(_deliver, asking))
 
 
-async def _deliver(asking: Asking, payload: Json) -> None:
+async def _deliver(asking: ResponsesCall, payload: Json) -> None:
     call, environ = asking.call, asking.services.environ
     sockets = sockets_of(asking.services)
     preferred = environ.get("PI_CODEX_WEBSOCKET", "").strip().lower() in ("1", "true")
-    if sockets.is_wanted(call.options.transport, preferred=preferred):
+    if sockets.should_use(call.options.transport, preferred=preferred):
         log.debug("asking %s over a WebSocket: %d items", call.model.id, len(payload["input"]))
         try:
             await sockets.converse(_address(call), _turn(asking, payload))
             return
-        except SocketLost as problem:
-            log.info("asking over HTTP, as the WebSocket cannot be used: %s", problem)
+        except SocketLost as error:
+            log.info("asking over HTTP, as the WebSocket cannot be used: %s", error)
     log.debug("asking %s over HTTP: %d items", call.model.id, len(payload["input"]))
     await asking.post(payload, url=url(call), headers=headers(call))
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """The body."""
+    """Returns the body."""
     compat = _compat(call)
-    material = gather(call, compat, repairs)
+    material = collect_parts(call, compat, repairs)
     body: Json = {
         "model": call.model.id,
         "store": False,
@@ -107,7 +112,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
 
 
 def url(call: Call) -> str:
-    """Where the body goes."""
+    """Returns the URL."""
     return f"{call.base_url}/codex/responses"
 
 
@@ -121,7 +126,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def account_id(call: Call) -> str:
-    """The account that pays: the login's own note of it, or what the token says."""
+    """Returns the account that is billed: from the login, or from the token."""
     account = call.access.env.get("accountId") or _claimed_account(call.access.api_key or "")
     if not account:
         raise AuthenticationFailed(
@@ -160,14 +165,14 @@ def _compat(call: Call) -> Compat:
     return replace(read_compat(call.model), loose_tools=None)
 
 
-def _turn(asking: Asking, payload: Json) -> Turn:
+def _turn(asking: ResponsesCall, payload: Json) -> SocketRequest:
     call, builder = asking.call, asking.builder
     protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
     wait = call.options.websocket_connect_timeout_ms
     environ = asking.services.environ
     patience = timeouts(call, environ) or Timeouts()
     idle = _number(environ, "PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS")
-    return Turn(
+    return SocketRequest(
         payload=payload,
         headers=final_headers(call, {**_identity(call), **protocol}),
         decoder=asking.decoder(),
@@ -181,15 +186,15 @@ def _turn(asking: Asking, payload: Json) -> Turn:
 
 
 def _retries(environ: Mapping[str, str]) -> tuple[float, ...]:
-    """Seconds before each further attempt with a WebSocket, twice as long every time."""
+    """Returns the seconds before each retry with a WebSocket, doubled every time."""
     base = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS") or RETRY_DELAY_MS
     budget = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_BUDGET")
-    attempts = RETRY_BUDGET if budget is None else min(budget, MOST_RETRIES)
-    return tuple(min(base * 2**attempt / 1000, LONGEST_BACKOFF) for attempt in range(attempts))
+    attempts = RETRY_BUDGET if budget is None else min(budget, MAX_RETRIES)
+    return tuple(min(base * 2**attempt / 1000, MAX_BACKOFF) for attempt in range(attempts))
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:
-    """A variable that is a whole number, not negative; ``None`` for everything else."""
+    """Returns a variable that is a whole number, not negative; ``None`` for everything else."""
     text = environ.get(name, "").strip()
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 

@@ -1,7 +1,7 @@
-"""The WebSockets to the ChatGPT backend that stay open between the turns of sessions.
+"""WebSockets to the ChatGPT backend that stay open between the turns of sessions.
 
 A socket belongs to one account and one session, and is replaced before the server ends it. Needs
-the ``codex`` extra; where a WebSocket cannot be had, the caller asks over HTTP.
+the ``codex`` extra; if a WebSocket is not available, the caller uses HTTP.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# One WebSocket to the ChatGPT backend, and the conversation that it has carried.
+# One WebSocket, and the conversation that it has carried.
 #
-# The server remembers the last response of a connection, so a turn that follows it sends only
-# what is new. A socket carries one turn at a time.
+# The server remembers the last response of a connection, so a turn that follows it sends only the
+# new items. A socket carries one turn at a time.
 
 
 FORGOTTEN = frozenset({"previous_response_not_found", "websocket_connection_limit_reached"})
-"""Errors after which the whole conversation over a new socket is answered."""
+"""Errors after which the whole conversation is sent over a new socket."""
 MESSAGE_TOO_BIG = 1009
 """The code with which the library closes a socket because of ``max_size``."""
 
 
 class SocketLost(Exception):
-    """The socket is of no use for a turn of whose answer nothing has arrived.
+    """The socket failed before anything of the response arrived.
 
     ``retryable`` says whether a new socket may work: a server that refuses upgrades will not.
     """
@@ -65,28 +65,28 @@ class SocketLost(Exception):
 
 
 class SocketBroken(ProviderUnavailable):
-    """The socket ended or fell silent in the middle of an answer."""
+    """The socket ended or was silent in the middle of a response."""
 
 
-class Turn(Record):
-    """One question, and where its answer goes."""
+class SocketRequest(Record):
+    """One request, and where its response goes."""
 
     payload: Json
     headers: tuple[tuple[str, str], ...]
-    """For the handshake, should a socket have to be opened."""
+    """For the handshake, if a socket has to be opened."""
     decoder: ResponsesDecoder
     builder: MessageBuilder
     flush: Flush
     output: Callable[[], list[Json]]
-    """The finished answer as the items that it will be in the next request."""
+    """Returns the finished response as the items of the next request."""
     connect_seconds: float | None
     idle_seconds: float | None
     retries: tuple[float, ...] = ()
-    """Seconds before each further attempt to have the turn carried by a new socket."""
+    """Seconds before each retry with a new socket."""
 
 
 class CodexSocket:
-    """An open connection; ``opened`` is when, in seconds of the clock that never jumps."""
+    """An open connection; ``opened`` is the monotonic time of its opening."""
 
     def __init__(self, connection: ClientConnection, opened: float) -> None:
         self.opened = opened
@@ -99,9 +99,9 @@ class CodexSocket:
         loop = asyncio.get_running_loop()
         return self._connection.loop is loop and self._connection.state.name == "OPEN"
 
-    async def carry(self, turn: Turn) -> None:
-        """Ask, and feed the answer to the decoder until it has finished."""
-        from websockets.exceptions import ConnectionClosed  # only here: see the import above
+    async def carry(self, turn: SocketRequest) -> None:
+        """Send the request, and feed the response to the decoder until it has finished."""
+        from websockets.exceptions import ConnectionClosed  # lazy: see the import above
 
         begun = False
         allowance = Allowance(turn.builder)
@@ -118,32 +118,33 @@ class CodexSocket:
                     if begun:
                         turn.decoder.feed("", frame)
                         turn.flush()
-        except ConnectionClosed as problem:
-            if problem.sent is not None and problem.sent.code == MESSAGE_TOO_BIG:
-                raise event_too_large() from problem
+        except ConnectionClosed as error:
+            if error.sent is not None and error.sent.code == MESSAGE_TOO_BIG:
+                raise event_too_large() from error
             if not begun:
-                raise SocketLost(str(problem)) from problem
-            raise SocketBroken(f"The connection ended in the answer: {problem}.") from problem
-        except TimeoutError as problem:
-            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from problem
+                raise SocketLost(str(error)) from error
+            raise SocketBroken(f"The connection ended in the answer: {error}.") from error
+        except TimeoutError as error:
+            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from error
         self._remember(turn)
 
     async def close(self) -> None:
-        """Say goodbye and close."""
+        """Close with a closing handshake."""
         if self._connection.loop is asyncio.get_running_loop():
             await self._connection.close()
 
     def abort(self) -> None:
-        """Close at once, without a word."""
+        """Close at once, without a closing handshake."""
         self._connection.transport.abort()
 
     def _request(self, payload: Json) -> Json:
-        """What to send: everything, or what is new since the turn that the server remembers."""
-        told = {name: value for name, value in payload.items() if name != "stream"}
-        return {"type": "response.create", **self._chain.shortened(told)}
+        """Returns the whole request, or only the items since the turn that the server remembers."""
+        fields = {name: value for name, value in payload.items() if name != "stream"}
+        return {"type": "response.create", **self._chain.shortened(fields)}
 
     def _begins(self, frame: bytes, builder: MessageBuilder) -> bool:
-        """Whether ``frame`` begins this turn's answer; those of an earlier turn may come late."""
+        """Whether ``frame`` begins this turn's response; frames of an earlier turn may come
+        late."""
         head = _read_head(frame)
         if (code := head.failure) in FORGOTTEN:
             raise SocketLost(code)
@@ -154,7 +155,7 @@ class CodexSocket:
         builder.start()
         return True
 
-    def _remember(self, turn: Turn) -> None:
+    def _remember(self, turn: SocketRequest) -> None:
         self._chain.remember(turn.payload, turn.output(), turn.builder.response_id or "")
 
 
@@ -168,7 +169,7 @@ class _Response(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """What the first frame of a turn is judged by."""
+    """The fields of the first frame of a turn that are checked."""
 
     type: str = ""
     code: str | None = None
@@ -177,7 +178,7 @@ class _Head(msgspec.Struct):
 
     @property
     def failure(self) -> str:
-        """The code of the error that the frame tells of, in any of its forms; or nothing."""
+        """Returns the error code of the frame, in any of its forms; or nothing."""
         inner = self.error or (self.response.error if self.response else None)
         return (inner.code if inner else self.code) or ""
 
@@ -189,11 +190,11 @@ def _read_head(frame: bytes) -> _Head:
         return _Head()
 
 
-# How a WebSocket gets out: the proxy and the certificates that HTTP requests have.
+# Network settings of a WebSocket: the proxy and the certificates of HTTP requests.
 
 
 async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
-    """Arguments for ``websockets.connect``; ``HttpError`` when proxy or certificates are unusable.
+    """Returns arguments for ``websockets.connect``; raises ``HttpError`` if they are unusable.
 
     ``url`` begins with ``ws`` where one for HTTP has ``http``.
     """
@@ -209,7 +210,7 @@ async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
 
 
 def proxy_url(proxy: Proxy) -> str:
-    """``proxy`` as a URL with its user and password."""
+    """Returns ``proxy`` as a URL with its user and password."""
     encoded = proxy.authorization.removeprefix("Basic ")
     user, _, password = a2b_base64(encoded).decode().partition(":")
     userinfo = f"{quote(user, safe='')}:{quote(password, safe='')}@" if encoded else ""
@@ -217,11 +218,11 @@ def proxy_url(proxy: Proxy) -> str:
 
 
 OLDEST = 55 * 60.0
-"""Seconds after which a socket is replaced; the server ends it after sixty minutes."""
+"""Maximum age of a socket in seconds; the server ends it after sixty minutes."""
 PASSING = frozenset({500, 502, 503, 504})
 """Statuses of a refused upgrade after which another attempt may succeed."""
 CLOSE_SECONDS = 1.0
-"""How long the server may take to say goodbye."""
+"""Timeout of the closing handshake."""
 
 
 class Address(Record):
@@ -233,7 +234,7 @@ class Address(Record):
 
 
 class CodexSockets:
-    """Opens sockets, keeps them between turns, and knows whether they work here at all."""
+    """Opens sockets, keeps them between turns, and records whether they work at all."""
 
     def __init__(self, clock: Clock, http: HttpClient) -> None:
         self._clock = clock
@@ -242,10 +243,10 @@ class CodexSockets:
         self._kept: dict[Address, CodexSocket] = {}
         self._open: set[CodexSocket] = set()
 
-    def is_wanted(self, transport: Transport, *, preferred: bool = False) -> bool:
-        """Whether to use a WebSocket: if it is asked for, or may be tried and has never failed.
+    def should_use(self, transport: Transport, *, preferred: bool = False) -> bool:
+        """Whether to use a WebSocket: if it is requested, or allowed and has never failed.
 
-        Where it is ``preferred``, an earlier failure does not count.
+        If it is ``preferred``, an earlier failure does not count.
         """
         if transport == "websocket" and not _is_installed():
             raise ProviderError(
@@ -257,11 +258,11 @@ class CodexSockets:
             return _is_installed() if preferred else self._promising
         return transport == "websocket"
 
-    async def converse(self, address: Address, turn: Turn) -> None:
-        """Ask and read the whole answer.
+    async def converse(self, address: Address, turn: SocketRequest) -> None:
+        """Send the request and read the whole response.
 
-        Raises ``SocketLost`` if no socket can be had after ``turn.retries``, before anything of the
-        answer has arrived, and ``ProviderError`` for everything else.
+        Raises ``SocketLost`` if no socket works after ``turn.retries``, before anything of the
+        response has arrived, and ``ProviderError`` for everything else.
         """
         kept = self._take(address)
         try:
@@ -271,10 +272,10 @@ class CodexSockets:
                 try:
                     await self._hold(address, await self._connect(address, turn), turn)
                     return
-                except SocketLost as problem:
-                    if wait is None or not problem.retryable:
+                except SocketLost as error:
+                    if wait is None or not error.retryable:
                         raise
-                    log.debug("a new WebSocket in %g s: %s", wait, problem)
+                    log.debug("a new WebSocket in %g s: %s", wait, error)
                 await self._clock.sleep(wait)
         except (SocketLost, SocketBroken):
             self._promising = False
@@ -287,17 +288,17 @@ class CodexSockets:
         self._open.clear()
 
     def _take(self, address: Address) -> CodexSocket | None:
-        """A socket that rests and is good for another turn; those that are not are closed."""
+        """Returns an idle socket that is usable for another turn; others are closed."""
         for other, socket in list(self._kept.items()):
             if not socket.is_open or self._clock.monotonic() - socket.opened > OLDEST:
                 del self._kept[other]
                 self._drop(socket)
         return self._kept.pop(address, None)
 
-    async def _carried(self, address: Address, kept: CodexSocket, turn: Turn) -> bool:
-        """Whether a socket that rested could carry the turn.
+    async def _carried(self, address: Address, kept: CodexSocket, turn: SocketRequest) -> bool:
+        """Whether an idle socket could carry the turn.
 
-        If it ended or forgot meanwhile, a new one gets the whole conversation.
+        If it was closed or its state lost meanwhile, a new one gets the whole conversation.
         """
         try:
             await self._hold(address, kept, turn)
@@ -305,21 +306,21 @@ class CodexSockets:
             return False
         return True
 
-    async def _hold(self, address: Address, socket: CodexSocket, turn: Turn) -> None:
+    async def _hold(self, address: Address, socket: CodexSocket, turn: SocketRequest) -> None:
         try:
             await socket.carry(turn)
         except BaseException:
             self._drop(socket)
             raise
         if self._kept.setdefault(address, socket) is not socket:
-            self._drop(socket)  # two turns of the session ran side by side
+            self._drop(socket)  # two turns of the session ran concurrently
 
     def _drop(self, socket: CodexSocket) -> None:
         self._open.discard(socket)
         socket.abort()
 
-    async def _connect(self, address: Address, turn: Turn) -> CodexSocket:
-        # Only here: the library comes with an extra and takes 40 ms to load.
+    async def _connect(self, address: Address, turn: SocketRequest) -> CodexSocket:
+        # Lazy: the library is an optional dependency and takes 40 ms to load.
         from websockets.asyncio.client import connect
         from websockets.exceptions import (
             InvalidHandshake,
@@ -328,12 +329,12 @@ class CodexSockets:
             WebSocketException,
         )
 
-        def may_pass(problem: Exception) -> bool:
+        def may_pass(error: Exception) -> bool:
             # A refused upgrade is refused again, and a silent server has taken long enough.
-            if isinstance(problem, InvalidStatus):
-                return problem.response.status_code in PASSING
-            cut_off = isinstance(problem, InvalidMessage)
-            return cut_off or not isinstance(problem, InvalidHandshake | TimeoutError)
+            if isinstance(error, InvalidStatus):
+                return error.response.status_code in PASSING
+            cut_off = isinstance(error, InvalidMessage)
+            return cut_off or not isinstance(error, InvalidHandshake | TimeoutError)
 
         try:
             connection = await connect(
@@ -346,10 +347,8 @@ class CodexSockets:
                 close_timeout=CLOSE_SECONDS,
                 **await network_arguments(address.url, self._http),
             )
-        except (OSError, HttpError, WebSocketException) as problem:
-            raise SocketLost(
-                f"connecting failed: {problem}", retryable=may_pass(problem)
-            ) from problem
+        except (OSError, HttpError, WebSocketException) as error:
+            raise SocketLost(f"connecting failed: {error}", retryable=may_pass(error)) from error
         log.debug("connected to %s", address.url)
         socket = CodexSocket(connection, self._clock.monotonic())
         self._open.add(socket)
@@ -357,7 +356,7 @@ class CodexSockets:
 
 
 def sockets_of(services: Services) -> CodexSockets:
-    """The sockets of ``services``, closed together with them."""
+    """Returns the sockets of ``services``, closed together with them."""
     found = _sockets.get(services.closing)
     if found is None:
         found = _sockets[services.closing] = CodexSockets(services.clock, services.http)

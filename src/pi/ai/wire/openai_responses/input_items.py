@@ -1,4 +1,4 @@
-"""A prepared conversation → the request's input items. Pure."""
+"""Encodes a prepared conversation as the request's input items. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import told
-from pi.ai.wire.openai_responses.tools import Toolbox
+from pi.ai.transcript import render_update
+from pi.ai.wire.openai_responses.tools import ResponsesTools
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, plain_id, unique_id
 from pi.base.records import UNREADABLE
 
-# Identifiers as the server takes them: at most 64 characters of its alphabet. Pure.
+# Identifiers: the server accepts at most 64 characters of its alphabet.
 
 
 LONGEST = 64
@@ -37,14 +37,14 @@ _ITEM = r"([a-z]+)_[A-Za-z0-9_-]+"
 
 
 def short_key(text: str) -> str:
-    """``text``, or its hash where it is longer than a cache key or session id may be."""
+    """Returns ``text``, or its hash if it is too long for a cache key or session id."""
     return text if len(text) <= LONGEST else _digest(text)
 
 
 def item_id(identifier: str, kind: str) -> str:
-    """``identifier`` where the server takes it for an item of ``kind`` (``msg``, ``fc``, ``ctc``).
+    """Returns ``identifier`` if it is valid for an item of ``kind`` (``msg``, ``fc``, ``ctc``).
 
-    Gateways hand out ids of another form or of hundreds of characters; those become a hash.
+    Gateways use ids of another form or of hundreds of characters; those become a hash.
     """
     found = re.fullmatch(_ITEM, identifier)
     if found is not None and found[1] == kind and len(identifier) <= LONGEST:
@@ -53,10 +53,10 @@ def item_id(identifier: str, kind: str) -> str:
 
 
 class CallIds:
-    """Turns the ids of tool calls into ``call_id|item_id`` that one request may hold.
+    """Maps the ids of tool calls to unique ``call_id|item_id`` of one request.
 
-    An item id is kept only for the model's own calls, which stand behind its own reasoning. Both
-    parts are given once: servers refuse a second item with the same id.
+    An item id is kept only for the model's own calls, which follow its own reasoning. Both parts
+    are used once: servers reject a second item with the same id.
     """
 
     def __init__(self, model: Model) -> None:
@@ -64,7 +64,7 @@ class CallIds:
         self._taken: set[str] = set()
 
     def __call__(self, identifier: str, message: AssistantMessage) -> str:
-        """The id for the next call of the request."""
+        """Returns the id for the next call of the request."""
         call, _, item = identifier.partition("|")
         if not is_own(message, self._model):
             call, item = identifier, ""
@@ -86,11 +86,13 @@ def _digest(text: str) -> str:
 
 
 _OUTPUT_ONLY = frozenset({"status", "action", "format"})
-"""Fields that the server sends and does not take back."""
+"""Fields that the server sends and does not accept back."""
 
 
-def input_items(messages: Iterable[Message], toolbox: Toolbox, *, system_role: str) -> list[Json]:
-    """The items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
+def input_items(
+    messages: Iterable[Message], toolbox: ResponsesTools, *, system_role: str
+) -> list[Json]:
+    """Returns the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
     encoder = _Encoder(toolbox, system_role)
     return [
         item for index, message in enumerate(messages) for item in encoder.encode(message, index)
@@ -98,9 +100,9 @@ def input_items(messages: Iterable[Message], toolbox: Toolbox, *, system_role: s
 
 
 class _Encoder:
-    """Remembers what an item means for later ones."""
+    """Encodes messages; remembers ids that later items refer to."""
 
-    def __init__(self, toolbox: Toolbox, system_role: str) -> None:
+    def __init__(self, toolbox: ResponsesTools, system_role: str) -> None:
         self._toolbox = toolbox
         self._system_role = system_role
         self._late = dict(toolbox.late)
@@ -108,7 +110,7 @@ class _Encoder:
         self._item_ids: set[str] = set()
 
     def encode(self, message: Message, index: int) -> Iterator[Json]:
-        """The items of the message at ``index``."""
+        """Returns the items of the message at ``index``."""
         match message:
             case SystemMessage():
                 yield from self._instructions(message)
@@ -121,7 +123,7 @@ class _Encoder:
                 yield self._result(message)
 
     def _instructions(self, message: SystemMessage) -> Iterator[Json]:
-        if text := told(message):
+        if text := render_update(message):
             yield {"role": self._system_role, "content": text}
         added = [self._late.pop(tool.name, None) for tool in message.tools_added or ()]
         if tools := [tool for tool in added if tool is not None]:
@@ -143,7 +145,7 @@ class _Encoder:
                 case ToolCall():
                     items.append(self._call(block))
         while items and items[-1]["type"] == "reasoning":
-            items.pop()  # the server refuses a thought without what it led to
+            items.pop()  # the server rejects thinking without what follows it
         return items
 
     def _reasoning(self, block: Thinking) -> Iterator[Json]:
@@ -202,7 +204,7 @@ class _Encoder:
 
 
 def _parts(content: str | tuple[Text | Image, ...]) -> list[Json]:
-    """Pictures and words, without empty words, which the server refuses."""
+    """Returns pictures and text, without empty text, which the server rejects."""
     parts: list[Json] = []
     for block in blocks(content):
         match block:
@@ -221,7 +223,7 @@ def _output(message: ToolResultMessage) -> str | list[Json]:
 
 
 def _signature(text: object) -> Json:
-    """The JSON object that a block was signed with; a bare id, as old sessions have it, as one."""
+    """Returns the JSON object of a block's signature; old sessions have a bare id."""
     if not isinstance(text, str) or not text:
         return {}
     try:

@@ -1,8 +1,8 @@
-"""The items that an answer is made of → blocks of the message. Pure.
+"""Decodes output items into blocks of the message. Pure.
 
 An item is opened, grows by deltas and is closed with its whole content. Servers leave out any of
-the three, send them in another order, or change an item's id on the way; its place in the output
-stays the same, so blocks are kept by place.
+the three, send them in another order, or change an item's id on the way; its index in the output
+stays the same, so blocks are kept by index.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pi.ai.json_text import json_text, parse_arguments
 from pi.ai.messages import Json
 
 Place: TypeAlias = int | str
-"""Index of an item in the output; its id where the server does not say the index."""
+"""Index of an item in the output; its id if the server sends no index."""
 
 PARAGRAPH = "\n\n"
-"""Between two parts of a thought's summary."""
+"""Separates two parts of a thinking summary."""
 
 
 class OutputItems:
-    """Tells the builder what happens to items."""
+    """Passes the events of items to the builder."""
 
     def __init__(self, builder: MessageBuilder, text_arguments: Mapping[str, str]) -> None:
         self.called = False
         """Whether the model calls a tool."""
         self.closed: set[Hashable] = set()
-        """Keys of what is complete: deltas that come later are not wanted."""
+        """Keys of complete items: later deltas are ignored."""
         self._builder = builder
         self._text_arguments = text_arguments
         self._places: dict[str, Place] = {}
@@ -40,12 +40,12 @@ class OutputItems:
         """Arguments of calls that are not known yet."""
 
     def place_of(self, item: Json, index: int) -> Place:
-        """Where ``item`` was put when it was first seen; ``index`` if it never was."""
+        """Returns the place of ``item`` when it was first seen; ``index`` if it is new."""
         known = (self._places.get(identifier) for identifier in _identifiers(item))
         return next((place for place in known if place is not None), index)
 
     def place_by_id(self, identifier: str) -> Place:
-        """The place of an event that names only its item's id."""
+        """Returns the place of an event that names only its item's id."""
         return self._places.setdefault(identifier, identifier)
 
     # While it grows ------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class OutputItems:
                     self._open_call(place, item)
 
     def think(self, place: Place, delta: str, part: int) -> None:
-        """More of a thought, whose summary comes in numbered parts."""
+        """Append to thinking, whose summary comes in numbered parts."""
         if ("thought", place) in self.closed:
             return
         if self._parts.get(place, part) != part:
@@ -72,16 +72,16 @@ class OutputItems:
         self._parts[place] = part
         self._builder.thinking(("thought", place), delta)
 
-    def argue(self, place: Place, delta: str) -> None:
-        """More JSON text of a call's arguments."""
+    def add_arguments(self, place: Place, delta: str) -> None:
+        """Append JSON text to a call's arguments."""
         if self._builder.find(("call", place)) is None:
             self._early[place] = self._early.get(place, "") + delta
         elif ("call", place) not in self.closed:
             self._builder.arguments(("call", place), delta)
 
     def write(self, place: Place, delta: str) -> None:
-        """More of the plain text that a call consists of."""
-        self.argue(place, json_text(delta)[1:-1])
+        """Append to the plain text of a call."""
+        self.add_arguments(place, json_text(delta)[1:-1])
 
     # When it is whole ----------------------------------------------------------------------------
 
@@ -95,8 +95,8 @@ class OutputItems:
             case "function_call" | "custom_tool_call":
                 self._close_call(place, item)
 
-    def argued(self, place: Place, arguments: Any) -> None:
-        """All arguments of a call are there."""
+    def finish_arguments(self, place: Place, arguments: Any) -> None:
+        """The arguments of a call are complete."""
         key = ("call", place)
         block = self._builder.find(key)
         if not isinstance(block, ToolCallBlock) or key in self.closed or not arguments:
@@ -112,11 +112,11 @@ class OutputItems:
                 )
         self.closed.add(key)
 
-    def written(self, place: Place, text: Any) -> None:
-        """The whole plain text of a call is there."""
+    def finish_text(self, place: Place, text: Any) -> None:
+        """The plain text of a call is complete."""
         block = self._builder.find(("call", place))
         if isinstance(block, ToolCallBlock) and isinstance(text, str):
-            self.argued(place, {self._argument(block.name): text})
+            self.finish_arguments(place, {self._argument(block.name): text})
 
     # ---------------------------------------------------------------------------------------------
 
@@ -125,8 +125,8 @@ class OutputItems:
         name = _text(item.get("name"))
         self._builder.tool_call(("call", place), "|".join(_identifiers(item)), name)
         if item.get("type") == "custom_tool_call":
-            self.argue(place, json_text({self._argument(name): ""})[:-2])
-        self.argue(place, self._early.pop(place, ""))
+            self.add_arguments(place, json_text({self._argument(name): ""})[:-2])
+        self.add_arguments(place, self._early.pop(place, ""))
 
     def _argument(self, tool: str) -> str:
         return self._text_arguments.get(tool, "input")
@@ -158,7 +158,7 @@ class OutputItems:
         if block.open:
             _complete(block, whole, lambda rest: self._builder.thinking(key, rest))
         if item.get("encrypted_content") or block.signature is UNSET:
-            # Some servers put the encrypted thought only into the finished response.
+            # Some servers send encrypted thinking only in the finished response.
             block.signature = json_text(item)
         self._end(key)
 
@@ -167,9 +167,9 @@ class OutputItems:
         if self._builder.find(key) is None:
             self._open_call(place, item)
         if item.get("type") == "custom_tool_call":
-            self.written(place, item.get("input"))
+            self.finish_text(place, item.get("input"))
         else:
-            self.argued(place, item.get("arguments"))
+            self.finish_arguments(place, item.get("arguments"))
         block = self._builder.find(key)
         if isinstance(block, ToolCallBlock) and block.open and item.get("namespace"):
             block.namespace = _text(item["namespace"])
@@ -181,7 +181,7 @@ class OutputItems:
 
 
 def _complete(block: TextBlock, whole: str, add: Callable[[str], object]) -> bool:
-    """Add what deltas have left out of ``whole``; false when they said something else."""
+    """Append what deltas have left out of ``whole``; returns False if they differ."""
     if not whole.startswith(block.text):
         return False
     add(whole[len(block.text) :])
@@ -189,7 +189,7 @@ def _complete(block: TextBlock, whole: str, add: Callable[[str], object]) -> boo
 
 
 def _identifiers(item: Json) -> list[str]:
-    """What an item goes by: for a call also the id that its result names, which comes first."""
+    """Returns the ids of an item: for a call the id that its result names comes first."""
     return [name for name in map(_text, (item.get("call_id"), item.get("id"))) if name]
 
 

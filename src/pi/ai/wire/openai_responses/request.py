@@ -1,4 +1,4 @@
-"""A call → the body, address and headers of ``POST /responses``. Pure.
+"""Encodes a call as body, URL and headers of ``POST /responses``; selects repairs.
 
 The parts that the Azure and Codex variants share are here too.
 """
@@ -20,7 +20,7 @@ from pi.ai.transcript import fold
 from pi.ai.wire.openai_responses.input_items import CallIds, input_items, short_key
 from pi.ai.wire.openai_responses.tools import (
     Compat,
-    Toolbox,
+    ResponsesTools,
     pack_tools,
     read_compat,
     text_arguments,
@@ -31,10 +31,10 @@ from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    ask_with_repairs,
     refuses_strict,
+    send_with_repairs,
     without_refused_thoughts,
-    without_thoughts,
+    without_thinking,
 )
 from pi.base.records import Record, replace
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
 
-# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+# Repairs of rejected requests.
 
 
 _REFUSED_THOUGHT = r"invalid_encrypted_content|Item (?:with id )?'rs_"
@@ -50,8 +50,8 @@ _REFUSED_SCHEMA = r"invalid_function_parameters|Invalid schema for function"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
-    if refusal.status is None:  # it came inside a stream that had begun
+    """Returns the repair for ``refusal``, if its cause is in ``payload``."""
+    if refusal.status is None:  # an error inside a stream that had begun
         return None
     if re.search(_REFUSED_THOUGHT, refusal.message):
         items = payload.get("input") or ()
@@ -63,37 +63,37 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     return None
 
 
-def forget_thoughts(answer: AssistantMessage) -> AssistantMessage:
-    """``answer`` as if somebody else had given it: ids of items that stood behind a thought go."""
-    return replace(without_thoughts(answer), model="")
+def drop_reasoning(answer: AssistantMessage) -> AssistantMessage:
+    """Returns ``answer`` without reasoning, and without ids of items that depend on it."""
+    return replace(without_thinking(answer), model="")
 
 
 SMALLEST_ANSWER = 16
-"""Tokens below which the server refuses ``max_output_tokens``."""
+"""Minimum of ``max_output_tokens`` that the server accepts."""
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
-class Material(Record):
-    """What a body is made of, whatever the variant calls its parts."""
+class RequestParts(Record):
+    """The parts of a body, independent of the variant."""
 
     prompt: str
     items: list[Json]
-    toolbox: Toolbox
+    toolbox: ResponsesTools
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """The body."""
+    """Returns the body."""
     return encode_body(call, read_compat(call.model), repairs)
 
 
 def url(call: Call) -> str:
-    """Where the body goes."""
+    """Returns the URL."""
     return f"{call.base_url}/responses"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """The headers, with the key and with what routes a session to the same cache."""
+    """Returns the headers, with the key and the routing of a session to the same cache."""
     return {
         **bearer(call),
         "content-type": "application/json",
@@ -103,8 +103,8 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
-    """The body as OpenAI and Azure take it."""
-    material = gather(call, compat, repairs)
+    """Returns the body for OpenAI and Azure."""
+    material = collect_parts(call, compat, repairs)
     lead = [{"role": system_role(call, compat), "content": material.prompt}]
     body: Json = {
         "model": call.model.id,
@@ -131,43 +131,43 @@ def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
     return body | call.sampling
 
 
-def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
+def collect_parts(call: Call, compat: Compat, repairs: Repairs) -> RequestParts:
     """Fold and prepare the conversation, and declare its tools."""
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     loose = refuses_strict(rest, call.model, repairs)
     toolbox = pack_tools(call.messages, instructions.tools, compat, strict_refused=loose)
-    trusted = without_refused_thoughts(rest, call.model, repairs, forget=forget_thoughts)
+    trusted = without_refused_thoughts(rest, call.model, repairs, forget=drop_reasoning)
     history = prepare(trusted, call.model, CallIds(call.model))
     items = input_items(history, toolbox, system_role=system_role(call, compat))
-    return Material(prompt=instructions.prompt, items=items, toolbox=toolbox)
+    return RequestParts(prompt=instructions.prompt, items=items, toolbox=toolbox)
 
 
 def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[Json]:
-    """What ``answer``, given to ``call``, will be in the next request."""
+    """Returns the items of ``answer``, the response to ``call``, in the next request."""
     instructions, _ = fold(call.messages, keep_later=False)
     toolbox = pack_tools(call.messages, instructions.tools, compat)
-    told, *_ = prepare((answer,), call.model, CallIds(call.model))
-    return input_items((told,), toolbox, system_role=system_role(call, compat))
+    prepared, *_ = prepare((answer,), call.model, CallIds(call.model))
+    return input_items((prepared,), toolbox, system_role=system_role(call, compat))
 
 
 def text_arguments_of(call: Call) -> dict[str, str]:
-    """The arguments that plain-text calls of this conversation's tools become, by tool."""
+    """Returns the arguments that plain-text calls of this conversation's tools become, by tool."""
     instructions, _ = fold(call.messages, keep_later=False)
     return text_arguments(instructions.tools, read_compat(call.model))
 
 
 def system_role(call: Call, compat: Compat) -> str:
-    """Who gives the instructions."""
+    """Returns the role of the instructions."""
     return "developer" if call.model.reasoning and compat.supports_developer_role else "system"
 
 
 def thinks(call: Call) -> bool:
-    """Whether the model is asked to think."""
+    """Whether thinking is requested."""
     return call.model.reasoning and call.options.reasoning != "off"
 
 
 def reasoning_field(call: Call, compat: Compat) -> Json | None:
-    """How much to think; ``None`` where the server must be left to its own default."""
+    """Returns the thinking setting; ``None`` leaves it to the server's default."""
     if thinks(call):
         summary = {"summary": "auto"}
         if not compat.supports_reasoning_effort:
@@ -181,7 +181,7 @@ def reasoning_field(call: Call, compat: Compat) -> Json | None:
 
 
 def cache_fields(call: Call, compat: Compat) -> Json:
-    """What finds the session's cache again, and how long it is kept."""
+    """Returns the cache key of the session and its retention."""
     retention, session = call.options.cache_retention, call.options.session_id
     if retention == "none":
         explicit = compat.supports_explicit_prompt_cache_mode
@@ -193,13 +193,13 @@ def cache_fields(call: Call, compat: Compat) -> Json:
 
 
 def bearer(call: Call) -> dict[str, str]:
-    """The key as a header, where there is one."""
+    """Returns the key as a header, if there is one."""
     key = call.access.api_key
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
-    """What lets a gateway send the turns of a session to the same machine."""
+    """Returns headers that let a gateway route the turns of a session to the same machine."""
     if not call.cached_session:
         return {}
     session = short_key(call.cached_session)
@@ -212,11 +212,11 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
             return {"x-session-id": session}
 
 
-# Asking, and asking again without what the server refused: the rim that the variants share.
+# Sending requests with repairs, shared by the variants.
 
 
-class Asking(Record, kw_only=False):
-    """One call, and where its answer goes."""
+class ResponsesCall(Record, kw_only=False):
+    """One call, and where its response goes."""
 
     call: Call
     builder: MessageBuilder
@@ -229,8 +229,8 @@ class Asking(Record, kw_only=False):
         encode: Callable[[Repairs], Json],
         deliver: Callable[[Json], Awaitable[None]],
     ) -> None:
-        """Encode and deliver; each repair that a refusal asks for is tried once and noted."""
-        await ask_with_repairs(
+        """Encode and send; each repair is tried once and noted."""
+        await send_with_repairs(
             self.call,
             self.builder,
             self.services.clock,
@@ -240,7 +240,7 @@ class Asking(Record, kw_only=False):
         )
 
     async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
-        """Deliver over HTTP, and read the events of the answer."""
+        """Send over HTTP, and decode the events of the response."""
         await send(
             self.call,
             payload,
@@ -253,7 +253,7 @@ class Asking(Record, kw_only=False):
         )
 
     def decoder(self) -> ResponsesDecoder:
-        """What understands the answer."""
+        """Returns the decoder of the response."""
         from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
         return ResponsesDecoder(self.builder, text_arguments_of(self.call))

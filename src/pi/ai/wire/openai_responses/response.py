@@ -1,4 +1,4 @@
-"""Events of ``/responses`` → the message. Pure."""
+"""Decodes the events of ``/responses``. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import UNSET
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import read_odd_event
+from pi.ai.json_text import read_lenient
 from pi.ai.messages import Json, Usage
 from pi.ai.models.model import TIER_FACTORS
 from pi.ai.wire.openai_responses.output_items import OutputItems, Place
@@ -21,7 +21,7 @@ TEXT_DELTA = "response.output_text.delta"
 
 
 class ResponseEvent(msgspec.Struct, gc=False):
-    """The fields of all events that are looked at."""
+    """The fields of all events that are used."""
 
     type: str = ""
     delta: str | None = None
@@ -43,7 +43,7 @@ _decode = _EVENTS.decode
 
 
 class ResponsesDecoder:
-    """Understands one answer; ``text_arguments`` are those of the request's ``Toolbox``."""
+    """Decodes one response; ``text_arguments`` are those of the request's ``ResponsesTools``."""
 
     def __init__(
         self, builder: MessageBuilder, text_arguments: Mapping[str, str] | None = None
@@ -74,11 +74,11 @@ class ResponsesDecoder:
         }
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event; ``ProviderError`` for one that is an error or not JSON."""
+        """Decode one event; raises ``ProviderError`` for an error or invalid JSON."""
         try:
             event = _decode(data)
         except UNREADABLE:
-            event = read_odd_event(_EVENTS, data) or ResponseEvent()
+            event = read_lenient(_EVENTS, data) or ResponseEvent()
         kind = event.type or name
         place = event.output_index
         if kind == TEXT_DELTA and event.delta and place is not None:
@@ -88,9 +88,9 @@ class ResponsesDecoder:
             event.type = kind
             try:
                 handle(event)
-            except RecursionError as problem:
-                raise BadAnswer("The server sent an event that is nested too deeply.") from problem
-        # Anything else is newer than this module, or about the server's own tools.
+            except RecursionError as error:
+                raise BadAnswer("The server sent an event that is nested too deeply.") from error
+        # Other events are newer than this module, or about the server's own tools.
 
     def end(self) -> None:
         """The stream ended too early."""
@@ -107,16 +107,16 @@ class ResponsesDecoder:
             self._items.think(self._place(event), event.delta, event.summary_index or 0)
 
     def _on_arguments(self, event: ResponseEvent) -> None:
-        self._items.argue(self._place(event), event.delta or "")
+        self._items.add_arguments(self._place(event), event.delta or "")
 
     def _on_all_arguments(self, event: ResponseEvent) -> None:
-        self._items.argued(self._place(event), event.arguments)
+        self._items.finish_arguments(self._place(event), event.arguments)
 
     def _on_input(self, event: ResponseEvent) -> None:
         self._items.write(self._place(event), event.delta or "")
 
     def _on_all_input(self, event: ResponseEvent) -> None:
-        self._items.written(self._place(event), event.input)
+        self._items.finish_text(self._place(event), event.input)
 
     def _on_item(self, event: ResponseEvent) -> None:
         if isinstance(event.item, dict):

@@ -1,4 +1,4 @@
-"""Tools as the server wants them declared. Pure."""
+"""Tool declarations, and the compat flags of servers. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from msgspec import UNSET, UnsetType, field
 
 from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.request import ToolChoice, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire_support import tool_schemas
 from pi.ai.wire_support.compat_flags import read_flags
 from pi.ai.wire_support.tool_schemas import OPENAI, strict_schemas
 from pi.base.records import Record
 
-# Quirks of servers that speak Responses: the model's flags, and what its base URL tells.
+# Quirks of servers that speak Responses: the model's flags, and defaults by base URL.
 
 
 class Compat(Record):
-    """What a server takes; every flag has the value of OpenAI's own server unless it is set."""
+    """Capabilities of a server; the defaults are those of OpenAI's own server."""
 
     supports_developer_role: bool = True
     supports_mid_convo_system_messages: bool = False
@@ -32,23 +32,23 @@ class Compat(Record):
     supports_grammar_tools: bool = field(default=False, name="supportsOpenAIGrammarTools")
     supports_long_cache_retention: bool = True
     supports_explicit_prompt_cache_mode: bool = False
-    """The server can be told to write nothing to its cache."""
+    """The server supports a mode that writes nothing to its cache."""
     session_affinity_format: Literal["openai", "openai-nosession", "openrouter"] = "openai"
     thinks_unasked: bool = False
-    """The server thinks even with thinking off, so its thoughts are always asked for."""
+    """The server thinks even with thinking off, so its thinking is always requested."""
     loose_tools: bool | UnsetType | None = UNSET
-    """What ``strict`` says of a tool that is not strict; unset leaves the key away."""
+    """The value of ``strict`` for a tool that is not strict; unset leaves the key out."""
     off_word: str | None = "none"
-    """The effort that means no thinking, where the model names none of its own."""
+    """The effort that means no thinking, if the model names none of its own."""
 
 
 def read_compat(model: Model) -> Compat:
-    """The flags of ``model``; raises ``BadRequest`` when one of them has a wrong type."""
+    """Returns the flags of ``model``; raises ``BadRequest`` if one of them has a wrong type."""
     return read_flags(model, Compat, _detected(model))
 
 
 def _detected(model: Model) -> Json:
-    """What the base URL and other flags say about flags that were not given."""
+    """Returns defaults of unset flags from the base URL and other flags."""
     detected: Json = {}
     if (model.compat or {}).get("supportsStrictMode"):
         detected["looseTools"] = False
@@ -57,7 +57,7 @@ def _detected(model: Model) -> Json:
     return detected
 
 
-class Toolbox(Record):
+class ResponsesTools(Record):
     """The tools of one request."""
 
     first: tuple[Json, ...]
@@ -79,15 +79,15 @@ def pack_tools(
     compat: Compat,
     *,
     strict_refused: bool = False,
-) -> Toolbox:
-    """Declare ``tools``, the set that ``messages`` have come to.
+) -> ResponsesTools:
+    """Declare ``tools``, the final set of ``messages``.
 
-    Where the server can take it, a tool that was added in the middle is declared there, so that
-    the head of the request stays as it was and is found in the prompt cache.
+    If the server supports it, a tool that was added later is declared there, so that the head of
+    the request stays unchanged and is found in the prompt cache.
     """
     declared = _declare_all(tools, compat, strict_refused=strict_refused)
     late = _added_later(messages, tools) if _may_come_later(compat) else frozenset()
-    return Toolbox(
+    return ResponsesTools(
         first=tuple(item for name, item in declared.items() if name not in late),
         late={name: item for name, item in declared.items() if name in late},
         text_arguments=text_arguments(tools, compat),
@@ -95,13 +95,13 @@ def pack_tools(
 
 
 def text_arguments(tools: Iterable[Tool], compat: Compat) -> dict[str, str]:
-    """By name, the tools that are sent as text with a grammar, and their only argument."""
+    """Returns, by name, the tools that are sent as text with a grammar, and their only argument."""
     return tool_schemas.text_arguments(tools) if compat.supports_grammar_tools else {}
 
 
-def tool_choice(choice: ToolChoice | None, toolbox: Toolbox) -> str | Json | None:
-    """The choice in the server's form; ``None`` where there is none, or nothing to choose."""
-    match possible_choice(choice, toolbox.names):
+def tool_choice(choice: ToolChoice | None, toolbox: ResponsesTools) -> str | Json | None:
+    """Returns the choice in the server's form; ``None`` if there is none."""
+    match valid_tool_choice(choice, toolbox.names):
         case str(word):
             return word
         case {"type": "any"}:
@@ -123,7 +123,8 @@ def _added_later(messages: Sequence[Message], tools: Sequence[Tool]) -> frozense
 
 
 def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool) -> dict[str, Json]:
-    """The declarations by name: all functions strict, or none, as servers refuse a mixture."""
+    """Returns the declarations by name: all functions strict, or none, as servers reject a
+    mixture."""
     texts = text_arguments(tools, compat)
     functions = [tool for tool in tools if tool.name not in texts]
     schemas = strict_schemas(

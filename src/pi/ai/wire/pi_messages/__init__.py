@@ -1,7 +1,7 @@
-"""pi's own events over HTTP: asking a server that asks a model for us, and being such a server.
+"""pi's own events over HTTP: client and server of a proxy for model requests.
 
-``request`` and ``response`` are the client's part, ``server`` the other end, ``protocol`` what they
-share. Which model the server asks, and how, is not known here.
+``request`` and ``response`` are the client, ``server`` the other end. Which model the server uses,
+and how, is not known here.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire.pi_messages.response import EventDecoder
-from pi.ai.wire_support.exchange import Services, agreed_payload, send
+from pi.ai.wire_support.exchange import Services, apply_payload_hook, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
-    payload = await agreed_payload(call, encode(call))
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``."""
+    payload = await apply_payload_hook(call, encode(call))
     await send(
         call,
         payload,

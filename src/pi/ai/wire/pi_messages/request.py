@@ -1,4 +1,4 @@
-"""A call → the request to a server that speaks pi's own events. Pure."""
+"""Encodes a call as a request to a server that speaks pi's own events. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pi.ai.request import CacheRetention, Call, ToolChoice
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import Record
 
-# What client and server agree on: the request, and the names in it.
+# The request format, shared by client and server.
 
 
 class ProxyOptions(Record, omit_defaults=True):
-    """How to ask, as far as it concerns the model: a part of ``StreamOptions``."""
+    """Options that concern the model: a part of ``StreamOptions``."""
 
     reasoning: ThinkingLevel = "off"
     thinking_budgets: dict[str, int] | None = None
@@ -44,7 +44,7 @@ class ProxyRequest(Record):
 
 
 def encode(call: Call) -> Json:
-    """The payload: messages stay messages, and the server makes of them what its model needs."""
+    """Returns the payload: messages stay unchanged, and the server adapts them to its model."""
     names = ProxyOptions.__struct_fields__
     question = ProxyRequest(
         model=call.model.id,
@@ -54,18 +54,18 @@ def encode(call: Call) -> Json:
     # Over JSON, because a record's tuples must become lists, which hooks may change.
     payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))
     for message in payload["context"]["messages"]:
-        for ours in ("interrupt", "useless"):  # notes to ourselves, no model's business
+        for ours in ("interrupt", "useless"):  # internal fields, not for models
             message.pop(ours, None)
     return payload
 
 
 def url(call: Call) -> str:
-    """Where the answer streams from."""
+    """Returns the URL of the stream."""
     return f"{call.base_url}/messages"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Content type, what we want back, who we are, and the key."""
+    """Returns content type, accepted type, user agent, and the key."""
     named = {
         "Content-Type": "application/json",
         "Accept": "text/event-stream",

@@ -1,4 +1,4 @@
-"""pi's own events without the message so far → an answer. Pure."""
+"""Decodes pi's own events without the message so far. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object, from_status
 from pi.ai.http.request import Headers
-from pi.ai.json_text import parse_arguments, read_odd_event
+from pi.ai.json_text import parse_arguments, read_lenient
 from pi.ai.messages import ToolCall, Usage
 from pi.base.clock import Clock
 from pi.base.records import UNREADABLE
 
 _WITH_STATUS = r"(?s)([45]\d\d): (.+)"
-"""An error that another server answered with: its status and its words."""
+"""An error response of another server: its status and its message."""
 
 
 class _Event(msgspec.Struct, rename="camel", gc=False):
-    """The fields of all events, of which each has a few; what they do not name is skipped."""
+    """The fields of all events, of which each has a few; unknown ones are skipped."""
 
     type: str | None = None
     content_index: int | None = None
@@ -47,7 +47,7 @@ _decode = _EVENTS.decode
 
 
 class EventDecoder:
-    """Understands the events of one answer."""
+    """Decodes the events of one response."""
 
     def __init__(self, builder: MessageBuilder, clock: Clock) -> None:
         self.finished = False
@@ -57,11 +57,11 @@ class EventDecoder:
         """How many blocks with an index are complete."""
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event."""
+        """Decode one event."""
         try:
             event = _decode(data)
         except UNREADABLE:
-            event = read_odd_event(_EVENTS, data) or _Event()
+            event = read_lenient(_EVENTS, data) or _Event()
         match event.type:
             case "text_start" | "text_delta":
                 key = self._key("text", event)
@@ -83,16 +83,16 @@ class EventDecoder:
             case "error":
                 self._fail(event)
             case _:
-                pass  # the start, and events newer than this module
+                pass  # the start, and unknown newer events
 
     def end(self) -> None:
-        """The stream ended before it said how."""
+        """The stream ended without a final event."""
         raise BadAnswer("Stream ended without done")
 
     # Blocks ------------------------------------------------------------------------------------
 
     def _close(self, event: _Event) -> None:
-        """What was said only at the end counts too; then nothing more comes under this index."""
+        """Apply content sent only at the end; then nothing more comes under this index."""
         kind = (event.type or "").removesuffix("_end")
         key = self._key(kind, event)
         block = self._builder.find(key)
@@ -110,7 +110,7 @@ class EventDecoder:
         self._closed[event.content_index] = self._closed.get(event.content_index, 0) + 1
 
     def _key(self, kind: str, event: _Event) -> Hashable:
-        """The key of the block that grows under the event's index."""
+        """Returns the key of the current block at the event's index."""
         index = event.content_index
         return kind, index, self._closed.get(index, 0)
 
@@ -137,13 +137,13 @@ class EventDecoder:
         try:
             builder.usage = msgspec.convert(event.usage, Usage)
         except msgspec.ValidationError:
-            return  # nothing that can be counted
+            return  # not valid counts
         if "cost" in event.usage:
             builder.charged = builder.usage.cost.total
 
 
 def _complete_call(block: ToolCallBlock, event: _Event) -> None:
-    """Take from the whole call what its pieces did not tell."""
+    """Take from the whole call what its pieces did not contain."""
     block.thought_signature = event.content_signature or block.thought_signature
     try:
         call = msgspec.convert(event.tool_call, ToolCall)
@@ -156,10 +156,10 @@ def _complete_call(block: ToolCallBlock, event: _Event) -> None:
 
 
 def _failure(event: _Event, clock: Clock) -> ProviderError:
-    """The same kind of error as the server met, told in its words."""
+    """Returns the same kind of error as on the server, with its message."""
     message = event.error_message or "The server could not answer and did not say why."
-    if (told := re.fullmatch(_WITH_STATUS, message)) is None:
+    if (parts := re.fullmatch(_WITH_STATUS, message)) is None:
         return from_error_object({"message": message, "retryAfter": event.retry_after}, clock=clock)
     wait = () if event.retry_after is None else (("retry-after", str(event.retry_after)),)
-    body = told[2].encode("utf-8", "replace")
-    return from_status(int(told[1]), Headers(wait), body, clock)
+    body = parts[2].encode("utf-8", "replace")
+    return from_status(int(parts[1]), Headers(wait), body, clock)

@@ -1,7 +1,7 @@
-"""The server of the proxy protocol: reads requests, writes answers.
+"""Server side of the proxy protocol: reads requests, writes responses.
 
-Events go out without the message so far, which grows with every token, and without what earlier
-events have told; the client puts the message together again.
+Events are sent without the message so far, which grows with every token, and without the content of
+earlier events; the client assembles the message again.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from pi.ai.wire.pi_messages.request import ProxyOptions, ProxyRequest
 from pi.base.records import UNREADABLE, replace
 
 PROXY_CONTENT_TYPE = "text/event-stream"
-"""Of a response whose body comes from ``serve_proxy``."""
+"""Content type of a response whose body comes from ``serve_proxy``."""
 
 API = "pi-messages"
 
 
 def read_proxy_request(body: bytes) -> ProxyRequest:
-    """Decode the body of a request; ``BadRequest`` says what is wrong with it."""
+    """Decode the body of a request; raises ``BadRequest`` with the reason."""
     try:
         return msgspec.json.decode(body, type=ProxyRequest)
-    except UNREADABLE as problem:
-        raise BadRequest(f"The request cannot be read: {problem}", status=400) from problem
+    except UNREADABLE as error:
+        raise BadRequest(f"The request cannot be read: {error}", status=400) from error
 
 
 def proxy_stream_options(asked: ProxyOptions) -> StreamOptions:
-    """The options of the client, for the server's own request."""
+    """Returns the options of the client, for the server's own request."""
     return StreamOptions(**{name: getattr(asked, name) for name in ProxyOptions.__struct_fields__})
 
 
 def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
-    """The conversation for the model that answers in the asked one's name.
+    """Returns the conversation for the model that answers under the requested name.
 
-    What was said in that name counts as the target's own, so that signed thoughts stay valid.
+    Messages under that name count as the target's own, so that signed thinking stays valid.
     """
     return tuple(
         replace(message, api=target.api, provider=target.provider, model=target.id)
@@ -55,7 +55,7 @@ def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
 
 
 async def serve_proxy(stream: EventStream) -> AsyncGenerator[bytes, None]:
-    """The body of the response: ``stream`` as server-sent events, one piece per event.
+    """Yields the body of the response: ``stream`` as server-sent events, one piece per event.
 
     Closing it, as a server does when its client has gone, aborts the stream.
     """
@@ -75,7 +75,7 @@ def encode_event(
     block: Text | Thinking | ToolCall | None = None,
     retry_after: float | None = None,
 ) -> bytes:
-    """One server-sent event.
+    """Returns one server-sent event.
 
     ``block`` is the one that ends, for its signature; ``retry_after`` belongs to an error.
     """

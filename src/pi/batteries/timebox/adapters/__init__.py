@@ -1,1 +1,1 @@
-"""Hosts of the timebox, one module each. They know the core, and not each other."""
+"""Adapters of the timebox, one module per program. They import the core, not each other."""

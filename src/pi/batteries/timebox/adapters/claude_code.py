@@ -2,8 +2,8 @@
 
 ``python -m pi.batteries.timebox.adapters.claude_code EVENT`` with ``session-start``,
 ``prompt-submit`` or ``stop`` reads the hook's JSON from standard input and answers on standard
-output. What must outlive the process is a JSON file per session in ``timebox`` of Claude Code's
-folder.
+output. Each hook is a process of its own, so the state is stored in a JSON file per session in
+``timebox`` of Claude Code's directory.
 """
 
 from __future__ import annotations
@@ -23,32 +23,29 @@ from pi.batteries.timebox.core.parse import SetBudget, ShowStatus, TurnOff, pars
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     TimeboxRecord,
     record_from_json,
     record_to_json,
 )
 from pi.batteries.timebox.core.timebox import Timebox
 
-# What the timebox remembers of a session of Claude Code: its hooks are a process each.
-
-
 Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """Prompts so far, and records, oldest first."""
+    """Stored state of a session: prompts so far, and records, oldest first."""
 
     turns: int = 0
     records: tuple[TimeboxRecord, ...] = ()
 
     @property
     def budget(self) -> TimeboxBudget | None:
-        """The one that the newest record tells, as it was left."""
+        """The budget of the newest record."""
         match self.records[-1:]:
             case (Active(budget),):
                 return budget
@@ -56,19 +53,19 @@ class State:
                 return None
 
     def with_budget(self, budget: TimeboxBudget | None) -> State:
-        """The newest record brought up to date: a nudge changes a budget without a new record."""
+        """Return a state with an updated newest record: a nudge adds no record of its own."""
         if budget is None or self.budget is None:
             return self
         return replace(self, records=(*self.records[:-1], Active(budget)))
 
 
 def state_file(folder: Path, session_id: str) -> Path:
-    """Where the state of a session is; no id leads out of ``folder``."""
+    """Return the state file of a session; the id cannot escape from ``folder``."""
     return folder / f"{re.sub(r'[^A-Za-z0-9_-]', '_', session_id)}.json"
 
 
 def load_state(file: Path) -> State:
-    """What was saved; a session that nothing is known of has no budget."""
+    """Load the state; an unknown session has no budget."""
     try:
         data = json.loads(file.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -82,7 +79,7 @@ def load_state(file: Path) -> State:
 
 
 def save_state(file: Path, state: State) -> None:
-    """Keep ``state``; whoever reads meanwhile sees the old one or the new one, and all of it."""
+    """Save the state atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     data = {"turns": state.turns, "records": [record_to_json(each) for each in state.records]}
     fresh = file.with_suffix(f".{os.getpid()}.tmp")
@@ -91,7 +88,7 @@ def save_state(file: Path, state: State) -> None:
 
 
 def tokens_used(transcript: Path) -> int:
-    """All tokens of a transcript; an answer of several lines is counted once."""
+    """Return all tokens of a transcript; an answer that spans several lines counts once."""
     answers: dict[object, int] = {}
     for number, line in enumerate(_lines(transcript)):
         match line:
@@ -120,39 +117,39 @@ def _lines(transcript: Path) -> Iterator[object]:
                 try:
                     yield json.loads(line)
                 except ValueError:
-                    continue  # the last line may be half written
+                    continue  # the last line may be incomplete
     except OSError:
-        return  # there is none before the first answer
+        return  # missing before the first answer
 
 
-NO_COST = "Claude Code does not tell hooks what an answer costs. Use tokens:200k instead of cost:."
+NO_COST = "Claude Code does not report costs to hooks. Use tokens:200k instead of cost:."
 
 _COMMAND = re.compile(r"(/?)timebox(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 class Hook:
-    """One call of a hook: what is known, and what comes of it."""
+    """One call of a hook: its input, and the answer to it."""
 
     def __init__(self, payload: Json, state: State, now_ms: int) -> None:
         self.state = state
         self.core = Timebox(state.budget)
         self.commands: list[str] = []
-        """For the shell."""
+        """Shell commands to run."""
         self._payload = payload
         self._now_ms = now_ms
-        self._told: list[str] = []
+        self._messages: list[str] = []
 
     def session_start(self) -> Json:
-        """Restore the budget and say so."""
+        """Restore the budget and report it."""
         records, reading = self.state.records, self._reading()
-        # The state is our own file: whatever it holds was typed here.
+        # The state is our own file: every command in it was typed on this machine.
         self._note(self.core.session_started(records, reading, knows=lambda command: True))
         if self.core.budget is None and self.state.budget is not None:
-            self._note([Keep(Off(self._now_ms))])  # no later hook may find it again
+            self._note([SaveRecord(Off(self._now_ms))])  # no later hook may restore it
         return self._message()
 
     def prompt_submit(self) -> Json:
-        """Obey a command; nudge or block what is said otherwise."""
+        """Run a ``/timebox`` command; add a warning to any other prompt, or block it."""
         prompt = str(self._payload.get("prompt", ""))
         if (arguments := command_in(prompt)) is not None:
             return self._command(arguments)
@@ -171,7 +168,10 @@ class Hook:
         return answer
 
     def stop(self) -> Json:
-        """Say what is left. Whoever keeps Claude at work is overruled when the budget is spent."""
+        """Show what is left.
+
+        Overrules other hooks that keep Claude running once the budget is spent.
+        """
         reading = self._reading()
         if self._payload.get("stop_hook_active") is True:
             self._note(self.core.request_due(reading, ("time", "tokens")))
@@ -179,36 +179,34 @@ class Hook:
                 return {"continue": False, "stopReason": self.core.refusal}
         budget = self.core.budget
         if budget is not None and budget.active:
-            self._told.append(status_line(budget, reading))
+            self._messages.append(status_line(budget, reading))
         return self._message()
 
-    # ----------------------------------------------------------------------------------------------
-
     def _command(self, arguments: str) -> Json:
-        wish = parse(arguments)
-        limits = wish.limits if isinstance(wish, SetBudget) else None
+        parsed = parse(arguments)
+        limits = parsed.limits if isinstance(parsed, SetBudget) else None
         if limits and "cost" in limits:
-            self._told.append(NO_COST)
+            self._messages.append(NO_COST)
         else:
             self._note(self.core.command(arguments, self._reading(limits)))
         return self._blocked()
 
     def _blocked(self) -> Json:
-        """The prompt goes no further; the person is told why, and Claude nothing."""
-        return {"decision": "block", "reason": "\n".join(self._told)}
+        """Block the prompt and show the reason to the user; Claude does not see it."""
+        return {"decision": "block", "reason": "\n".join(self._messages)}
 
     def _message(self) -> Json:
-        return {"systemMessage": "\n".join(self._told)} if self._told else {}
+        return {"systemMessage": "\n".join(self._messages)} if self._messages else {}
 
-    def _reading(self, wanted: Amounts | None = None) -> Reading:
-        """The session now, as far as it matters for the budget and for what is ``wanted``."""
+    def _reading(self, requested: Amounts | None = None) -> Reading:
+        """Return the current totals of the dimensions that the budget or ``requested`` uses."""
         budget = self.core.budget
-        limits = {*(wanted or ()), *(() if budget is None else budget.limits)}
+        limits = {*(requested or ()), *(() if budget is None else budget.limits)}
         transcript = Path(str(self._payload.get("transcript_path", "")))
         return {
             "time": self._now_ms,
             "turns": self.state.turns,
-            # Transcripts are long: they are read only if it matters.
+            # Transcripts are long: read only if tokens are limited.
             "tokens": tokens_used(transcript) if "tokens" in limits else 0,
         }
 
@@ -216,8 +214,8 @@ class Hook:
         for effect in effects:
             match effect:
                 case Notify(text=text):
-                    self._told.append(text)
-                case Keep(record):
+                    self._messages.append(text)
+                case SaveRecord(record):
                     self.state = replace(self.state, records=(*self.state.records, record))
                 case RunOnStop(command):
                     self.commands.append(command)
@@ -231,7 +229,7 @@ EVENTS: dict[str, Callable[[Hook], Json]] = {
 
 
 def command_in(prompt: str) -> str | None:
-    """What follows ``/timebox``, or ``timebox`` where that cannot be meant for Claude."""
+    """Return the arguments of ``/timebox``, or of ``timebox`` if it cannot be meant for Claude."""
     if (found := _COMMAND.fullmatch(prompt.strip())) is None:
         return None
     slash, arguments = found[1], found[2] or ""
@@ -245,10 +243,10 @@ def command_in(prompt: str) -> str | None:
 
 
 def answer(event: str, text: str, folder: Path, now_ms: int) -> tuple[Json, list[str]]:
-    """The hook's answer to its input, and what the shell is to run; the state is saved."""
+    """Return the hook's answer and the shell commands to run; saves the state."""
     payload = json.loads(text)
     if not isinstance(payload, dict) or not isinstance(payload.get("session_id"), str):
-        raise ValueError("there is no session_id")
+        raise ValueError("session_id is missing")
     file = state_file(folder, payload["session_id"])
     hook = Hook(payload, before := load_state(file), now_ms)
     said = EVENTS[event](hook)
@@ -268,14 +266,14 @@ def main(
     now_ms: int,
     run: Callable[[str], None],
 ) -> int:
-    """Answer one hook; the exit code. Claude Code goes on after a failure, and shows it."""
+    """Answer one hook; returns the exit code. Claude Code shows a failure and continues."""
     if len(words) != 1 or words[0] not in EVENTS:
-        errors.write(f"timebox: say one of {', '.join(EVENTS)}.\n")
+        errors.write(f"timebox: expected one of {', '.join(EVENTS)}.\n")
         return 1
     try:
         said, commands = answer(words[0], given.read(), folder, now_ms)
-    except (ValueError, OSError) as problem:
-        errors.write(f"timebox: the {words[0]} hook came to nothing: {problem}\n")
+    except (ValueError, OSError) as error:
+        errors.write(f"timebox: the {words[0]} hook failed: {error}\n")
         return 1
     output.write(json.dumps(said))
     for command in commands:
@@ -288,14 +286,14 @@ def _folder() -> Path:
 
 
 def run_detached(command: str) -> None:
-    """Give ``command`` to the shell, which outlives this process."""
-    # Not at the top: every prompt of Claude Code starts a hook, and few hooks start a command.
+    """Run ``command`` in a shell that outlives this process."""
+    # Lazy: every prompt of Claude Code starts a hook, and few hooks start a command.
     from pi.extension import PiError, start_detached
 
     try:
         start_detached(command, env=os.environ)
-    except PiError as problem:
-        sys.stderr.write(f"timebox: {problem.explain()}\n")
+    except PiError as error:
+        sys.stderr.write(f"timebox: {error.explain()}\n")
 
 
 if __name__ == "__main__":

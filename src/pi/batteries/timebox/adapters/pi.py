@@ -1,19 +1,25 @@
-"""Timebox in pi: ``/timebox``, ``--timebox``, and what a budget does to runs."""
+"""Timebox in pi: ``/timebox``, ``--timebox``, the status line, and the limits on runs."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
-from pi.batteries.timebox.adapters.pi_session import ACTIVE, OFF, GivenCommands, Totals, records
+from pi.batteries.timebox.adapters.pi_session import (
+    ACTIVE,
+    OFF,
+    AllowedCommands,
+    SessionTotals,
+    records,
+)
 from pi.batteries.timebox.core.budget import Dimension, Reading
 from pi.batteries.timebox.core.parse import COMPLETIONS, SetBudget, TurnOff, parse
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     budget_to_json,
 )
 from pi.batteries.timebox.core.timebox import USAGE, Timebox
@@ -42,17 +48,14 @@ from pi.extension import (
     replace,
 )
 
-# The status line of the timebox.
-
-
 KEY = "timebox"
 SECONDS = 1.0
 
 
 class StatusLine:
-    """Shows a text and, while it runs, looks every second whether it has changed.
+    """Shows a text and checks every second whether it has changed.
 
-    What is shown is told only when it is another text, so that nothing is painted for nothing.
+    The text is set only if it differs, so that nothing is repainted needlessly.
     """
 
     def __init__(self, pi: ExtensionAPI, text: Callable[[], str | None]) -> None:
@@ -62,7 +65,7 @@ class StatusLine:
         self._timer: Registration | None = None
 
     def follow(self, *, running: bool) -> None:
-        """Show the text as it is now, and from now on if it is ``running``."""
+        """Show the current text, and keep it up to date while ``running``."""
         if self._timer is not None:
             self._timer.remove()
             self._timer = None
@@ -71,7 +74,7 @@ class StatusLine:
         self.show()
 
     def show(self) -> None:
-        """Show the text as it is now."""
+        """Show the current text."""
         text = self._text()
         if text != self._shown:
             self._shown = text
@@ -80,15 +83,15 @@ class StatusLine:
 
 NAME = "timebox"
 SPENT = 3
-"""How ``-p`` and JSON mode end when the budget is spent."""
+"""Exit code of ``-p`` and JSON mode when the budget is spent."""
 UNUSABLE = 1
-"""How they end when ``--timebox`` cannot be understood."""
+"""Exit code of both when ``--timebox`` is invalid."""
 PRICED: frozenset[Dimension] = frozenset({"tokens", "cost"})
-"""Limits that only requests use up; they are looked at before every one of them."""
+"""Limits that only requests use up; checked before each request."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """A budget for the session, if one is wanted."""
+    """Register ``/timebox`` and ``--timebox``."""
     box = PiTimebox(pi)
     pi.register_command(
         NAME,
@@ -111,56 +114,62 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class PiTimebox(Policy):
-    """Tells the core what happens in a session of pi, and does what it says."""
+    """Connects the core to a session of pi: passes events in, carries out the effects."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._core = Timebox()
-        self._totals = Totals()
-        self._commands = GivenCommands(pi)
+        self._totals = SessionTotals()
+        self._commands = AllowedCommands(pi)
         self._status = StatusLine(pi, lambda: self._core.status(self._reading()))
         self._wrap: Registration | None = None
         self._exit_code = SPENT
         self._prompt_warns = False
-        """Whether the system prompt of this run holds the warning."""
+        """Whether the system prompt of this run contains the warning."""
 
-    # What the person wants ------------------------------------------------------------------------
+    # Commands of the user -------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """``/timebox``."""
         if isinstance(parse(arguments), SetBudget):
-            # A restored budget begins with what the log tells, so a new one must begin there too.
+            # A restored budget starts with the totals of the log, so a new one must use the same
+            # base.
             self._totals.recount(ctx.session_manager.get_entries())
         await self._do(self._core.command(arguments, self._reading()))
 
-    async def _obey_flag(self, wanted: str) -> None:
-        """``--timebox``: where nobody is, nothing that was to have a budget begins without one."""
-        wish = parse(wanted)
-        understood = isinstance(wish, TurnOff) or (isinstance(wish, SetBudget) and not wish.ignored)
+    async def _apply_flag(self, text: str) -> None:
+        """Apply ``--timebox``.
+
+        Without a user, an invalid budget ends the program instead of running without.
+        """
+        parsed = parse(text)
+        understood = isinstance(parsed, TurnOff) or (
+            isinstance(parsed, SetBudget) and not parsed.ignored
+        )
         if understood or self._attended:
-            await self._do(self._core.command(wanted, self._reading()))
+            await self._do(self._core.command(text, self._reading()))
         else:
-            self._core.refusal = f"--timebox {wanted!r} is not understood. {USAGE}"
+            self._core.refusal = f"--timebox {text!r} is invalid. {USAGE}"
             self._exit_code = UNUSABLE
 
-    # What happens ---------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Restore the budget of the session, or have the one of the command line instead."""
+        """Restore the budget of the session, or set the one of the command line."""
         entries = ctx.session_manager.get_entries()
         self._totals.recount(entries)
         kept, knows = [*records(entries)], self._commands.knows
         restored = self._core.session_started(kept, self._reading(), knows=knows)
-        wanted = self._pi.get_flag(NAME)
-        if event.reason == "startup" and isinstance(wanted, str):
-            await self._obey_flag(wanted)
+        text = self._pi.get_flag(NAME)
+        if event.reason == "startup" and isinstance(text, str):
+            await self._apply_flag(text)
         else:
             await self._do(restored)
 
     def before_agent_start(
         self, event: BeforeAgentStartEvent, ctx: ExtensionContext
     ) -> BeforeAgentStartAnswer | None:
-        """Tell the model to wrap up, once the budget is nearly spent."""
+        """Add the warning to the system prompt once the budget is nearly spent."""
         self._core.prompt_ended(attended=self._attended)
         warning = self._core.warning(self._reading())
         self._prompt_warns = warning is not None
@@ -170,28 +179,28 @@ class PiTimebox(Policy):
         return BeforeAgentStartAnswer(system_prompt=f"{prompt}\n\n{warning}")
 
     async def turn_start(self, event: TurnStartEvent, ctx: ExtensionContext) -> None:
-        """Nudge or stop, where the run begins."""
+        """Warn or stop at the start of a run."""
         await self._do(self._core.turn_started(self._reading()))
 
     def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
-        """Count what the person says."""
+        """Count user messages."""
         if isinstance(event.message, UserMessage):
             self._totals.add_turn()
             self._status.show()
 
     def agent_settled(self, event: AgentSettledEvent, ctx: ExtensionContext) -> None:
-        """The next run is another turn."""
+        """Mark the prompt as ended: the next run is another turn."""
         self._core.prompt_ended(attended=self._attended)
 
     def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
-        """Leave nothing on the screen; what is kept in the session stays."""
+        """Clear the status line; the records in the session stay."""
         self._core.forget()
         self._status.follow(running=False)
 
     # Requests -------------------------------------------------------------------------------------
 
     async def before_request(self, request: Request) -> Request:
-        """End the run before a request that the budget does not allow."""
+        """Stop the run before a request that exceeds the budget."""
         reading = self._reading()
         await self._do(self._core.request_due(reading, self._limits_of_requests))
         if self._core.refusal is not None:
@@ -199,13 +208,13 @@ class PiTimebox(Policy):
         warning = None if self._prompt_warns else self._core.warning(reading)
         if warning is None:
             return request
-        # The budget came near its end in this very run, whose prompt does not say so.
+        # The budget crossed the threshold in this run, so its system prompt lacks the warning.
         return replace(request, messages=(*request.messages, UserMessage(content=warning)))
 
     async def _metered(
         self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
     ) -> AsyncIterator[StreamEvent]:
-        """Refuse or count any request: of summaries, of extensions, of sub-agents."""
+        """Refuse or count requests outside of runs: summaries, extensions, sub-agents."""
         await self._do(self._core.request_due(self._reading(), self._limits_of_requests))
         if self._core.refusal is not None:
             yield Failed(reason="error", error=self._refused(request, self._core.refusal))
@@ -228,8 +237,6 @@ class PiTimebox(Policy):
             timestamp=self._pi.scope.clock.now_ms(),
         )
 
-    # ----------------------------------------------------------------------------------------------
-
     def _reading(self) -> Reading:
         return self._totals.reading(self._pi.scope.clock.now_ms())
 
@@ -239,7 +246,7 @@ class PiTimebox(Policy):
 
     @property
     def _limits_of_requests(self) -> Collection[Dimension]:
-        # Nobody can end a run by hand where nobody is.
+        # Without a user the time limit must stop the run: a run cannot be aborted by hand.
         return PRICED if self._attended else PRICED | {"time"}
 
     async def _do(self, effects: Sequence[Effect]) -> None:
@@ -247,11 +254,11 @@ class PiTimebox(Policy):
             match effect:
                 case Notify(text, level):
                     self._pi.context.ui.notify(text, level)
-                case Keep(Active(budget)):
+                case SaveRecord(Active(budget)):
                     if budget.on_stop_command is not None:
                         await self._commands.remember(budget.on_stop_command)
                     await self._pi.append_entry(ACTIVE, budget_to_json(budget))
-                case Keep(Off(disabled_at)):
+                case SaveRecord(Off(disabled_at)):
                     await self._pi.append_entry(OFF, {"disabledAt": disabled_at})
                 case RunOnStop(command):
                     await self._run_on_stop(command)
@@ -259,7 +266,7 @@ class PiTimebox(Policy):
             self._follow()
 
     def _follow(self) -> None:
-        """Have a status line and a meter as long as there is something to show and to count."""
+        """Install or remove status line and request meter as the budget requires."""
         budget = self._core.budget
         self._status.follow(running=budget is not None and budget.active)
         metered = budget is not None and not PRICED.isdisjoint(budget.limits)
@@ -272,5 +279,5 @@ class PiTimebox(Policy):
     async def _run_on_stop(self, command: str) -> None:
         try:
             await self._pi.spawn(["/bin/sh", "-c", command], detached=True)
-        except PiError as problem:
-            self._pi.context.ui.notify(f"{command} could not be run: {problem}", "error")
+        except PiError as error:
+            self._pi.context.ui.notify(f"{command} could not be run: {error}", "error")

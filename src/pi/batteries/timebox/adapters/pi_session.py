@@ -1,4 +1,4 @@
-"""What the timebox needs to know of a session of pi: its totals, and its own records."""
+"""Session totals, stored records and allowed commands of the timebox in pi."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pi.extension import (
 )
 
 ACTIVE, OFF = "timebox-active", "timebox-off"
-"""Types of the entries that records are kept in."""
+"""Custom types of the entries that store records."""
 
 
-class Totals:
-    """Turns, tokens and money of a session. Counted once, then followed: sessions are long."""
+class SessionTotals:
+    """Turns, tokens and cost of a session. Counted once, then updated by events."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -31,7 +31,7 @@ class Totals:
         self._cost = 0.0
 
     def recount(self, entries: Iterable[Entry]) -> None:
-        """Begin with what ``entries`` hold: messages, summaries, and what else has a price."""
+        """Count again from ``entries``: messages, summaries, and other entries with a cost."""
         self._turns, self._tokens, self._cost = 0, 0, 0.0
         for entry in entries:
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
@@ -40,21 +40,21 @@ class Totals:
                 self.add_usage(usage)
 
     def add_turn(self) -> None:
-        """The person has said something."""
+        """Count a user message."""
         self._turns += 1
 
     def add_usage(self, usage: Usage) -> None:
-        """A model was asked; its tokens are counted as ``/session`` counts them."""
+        """Count the tokens and cost of an answer, as ``/session`` does."""
         self._tokens += usage.input + usage.output + usage.cache_read + usage.cache_write
         self._cost += usage.cost.total
 
     def reading(self, now_ms: int) -> Reading:
-        """The totals at that time."""
+        """Return the totals at that time."""
         return {"time": now_ms, "turns": self._turns, "tokens": self._tokens, "cost": self._cost}
 
 
 def records(entries: Iterable[Entry]) -> Iterator[TimeboxRecord]:
-    """The records among ``entries``; a budget that cannot be read is left out."""
+    """Yield the records among ``entries``; invalid budgets are skipped."""
     for entry in entries:
         if not isinstance(entry, Custom):
             continue
@@ -72,38 +72,36 @@ def _disabled_at(data: object) -> int:
             return 0
 
 
-# Which commands for the end of a budget may run: those that were given on this machine.
-#
-# A budget is kept in its session with its command, and a session file may come from anybody. What
-# it brings along must not reach a shell because somebody has opened it.
-
-
 KEY = "on-stop-commands"
 MOST = 200
 
 
-class GivenCommands:
-    """Remembers commands, as digests, in the person's own folder."""
+class AllowedCommands:
+    """Stores digests of the commands that the user has typed on this machine.
+
+    A budget is stored in its session together with its command, and session files can be shared. A
+    command from someone else's session file must not run just because the file was opened.
+    """
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
 
     def knows(self, command: str) -> bool:
-        """Whether the person has given this command here."""
+        """Whether the user has typed this command on this machine."""
         try:
             return _digest(command) in self._kept()
-        except PiError as problem:
-            self._pi.log.warning("known commands cannot be read: %s", problem)
+        except PiError as error:
+            self._pi.log.warning("cannot read the allowed commands: %s", error)
             return False
 
     async def remember(self, command: str) -> None:
-        """Know ``command`` from now on; what cannot be kept holds until the session is left."""
+        """Allow ``command``. If it cannot be stored, it is allowed for this session only."""
         digest = _digest(command)
         try:
             others = [each for each in self._kept() if each != digest]
             await self._pi.store("global").set(KEY, [*others, digest][-MOST:])
-        except PiError as problem:
-            self._pi.log.warning("a command is not remembered: %s", problem)
+        except PiError as error:
+            self._pi.log.warning("cannot store an allowed command: %s", error)
 
     def _kept(self) -> list[str]:
         kept = self._pi.store("global").get(KEY)

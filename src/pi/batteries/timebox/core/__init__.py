@@ -1,1 +1,1 @@
-"""What a budget is, what its words mean and what it comes to. It knows no host."""
+"""Budgets: parsing, limits, stored records and effects. Pure."""

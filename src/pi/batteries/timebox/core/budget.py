@@ -1,4 +1,4 @@
-"""A budget, and what a session has used of it."""
+"""A budget, what a session has used of it, its texts, and when to warn or stop."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Dimension: TypeAlias = Literal["time", "turns", "tokens", "cost"]
-"""Milliseconds; user messages, because a turn is what a person says; tokens; US dollars."""
+"""Milliseconds; turns, i.e. user messages; tokens; US dollars."""
 DIMENSIONS: tuple[Dimension, ...] = ("time", "turns", "tokens", "cost")
 
 Amounts: TypeAlias = Mapping[Dimension, float]
-"""So much of each. A limit that is not there is none, an amount that is not there is 0."""
+"""An amount per dimension. A missing limit means unlimited, a missing amount means 0."""
 Reading: TypeAlias = Amounts
-"""A session at one moment: the time since 1970, and its totals since it began."""
+"""Totals of a session at one moment; ``time`` is the time since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeboxBudget:
-    """Limits that hold from ``start`` on."""
+    """Limits that apply from ``start`` on."""
 
     limits: Amounts
     start: Reading
     soft_nudge_sent: bool = False
     active: bool = True
-    """Until it is spent."""
+    """False once it is spent."""
     on_stop_command: str | None = None
-    """For the shell, when it is spent."""
+    """Shell command to run when it is spent."""
 
     def used(self, reading: Reading) -> Amounts:
-        """What was used since the start; never less than nothing, whatever clocks and forks do."""
+        """Return what was used since the start.
+
+        Never negative, although clocks and forks can go back.
+        """
         return {each: max(reading.get(each, 0) - self.start.get(each, 0), 0) for each in DIMENSIONS}
 
     def left(self, reading: Reading) -> Amounts:
-        """What is left of each limit."""
+        """Return what is left of each limit."""
         used = self.used(reading)
         return {each: max(limit - used[each], 0) for each, limit in self.limits.items()}
 
     def ratios(self, reading: Reading) -> Amounts:
-        """How much of each limit is used: 1.0 is all of it."""
+        """Return the used fraction of each limit; 1.0 means all."""
         used = self.used(reading)
         return {each: used[each] / limit if limit else 1.0 for each, limit in self.limits.items()}
-
-
-# Budgets in words.
 
 
 def format_time(milliseconds: float) -> str:
@@ -56,7 +56,7 @@ def format_time(milliseconds: float) -> str:
 
 
 def format_span(milliseconds: float) -> str:
-    """As ``format_time``, without a last part that says nothing: ``15m``, ``1h``, ``1h 30m``."""
+    """Like ``format_time``, without a trailing zero: ``15m``, ``1h``, ``1h 30m``."""
     return format_time(milliseconds).removesuffix(" 0s").removesuffix(" 0m")
 
 
@@ -88,7 +88,7 @@ FORMS: dict[Dimension, Callable[[float], str]] = {
 
 
 def format_amounts(amounts: Amounts) -> str:
-    """``15m, 3 turns, 200k tokens, $2.50``: what there is of these."""
+    """``15m, 3 turns, 200k tokens, $2.50``: the amounts that are present."""
     return ", ".join(FORMS[each](amounts[each]) for each in DIMENSIONS if each in amounts)
 
 
@@ -110,29 +110,26 @@ def status_line(budget: TimeboxBudget, reading: Reading) -> str:
 
 
 def spent_line(budget: TimeboxBudget, used: Amounts) -> str:
-    """``Timebox budget spent. Used 5 turns, 3m 2s.``, and tokens and money where they count."""
+    """``Timebox budget spent. Used 5 turns, 3m 2s.``, with tokens and cost if they are limited."""
     amounts = [format_turns(used["turns"]), format_time(used["time"])]
     amounts += [FORMS[each](used[each]) for each in ("tokens", "cost") if each in budget.limits]
     return f"Timebox budget spent. Used {', '.join(amounts)}."
 
 
-# Whether a budget is fine, nearly spent, or spent.
-
-
 Urgency: TypeAlias = Literal["warning", "critical"]
 
 WARNING, CRITICAL, SPENT = 0.8, 0.95, 1.0
-"""Parts of a limit."""
+"""Fractions of a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ok:
-    """Nothing is to be done."""
+    """Nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """It is time to wrap up."""
+    """The agent should wrap up."""
 
     urgency: Urgency
     detail: str
@@ -157,9 +154,9 @@ def decide(
     among: Collection[Dimension] = DIMENSIONS,
     turn_begins: bool = False,
 ) -> Decision:
-    """What is to be done now: whichever limit is nearest counts, of those ``among``.
+    """Decide by the limit that is nearest, among those in ``among``.
 
-    With ``turn_begins`` a turn that is not in ``reading`` yet is about to begin.
+    With ``turn_begins`` a turn is about to start that ``reading`` does not include yet.
     """
     if not budget.active:
         return Ok()
@@ -173,7 +170,7 @@ def decide(
 
 
 def urgency(budget: TimeboxBudget, reading: Reading) -> Urgency | None:
-    """How urgent it is to wrap up; ``None`` when it is not."""
+    """Return how urgent it is to wrap up; ``None`` if it is not."""
     worst = _worst(budget, reading)
     return _urgency(worst) if worst >= WARNING else None
 
@@ -188,8 +185,8 @@ def _worst(
 def _is_last_turn(budget: TimeboxBudget, reading: Reading) -> bool:
     """Whether one turn is left of several.
 
-    Below five turns no count reaches 80 % before the last one, so without this a budget of two
-    would stop without a warning. The only turn of a budget of one is no time to wrap up.
+    Below five turns no count reaches 80 % before the last turn, so without this a budget of two
+    turns would stop without a warning. A budget of one turn has no such warning.
     """
     return budget.used(reading)["turns"] >= 1 and budget.left(reading).get("turns") == 1
 

@@ -1,4 +1,4 @@
-"""What somebody wants of the timebox, from the words after ``/timebox``."""
+"""Parses the arguments of ``/timebox``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ COMPLETIONS = (
     "tokens:200k",
     "cost:2.50",
 )
-"""What an argument could be."""
+"""Completions of an argument."""
 
-# No more digits than a double holds exactly: the original reads these numbers too.
+# At most as many digits as a double holds exactly: the original reads these numbers too.
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _TIME = re.compile(rf"{_NUMBER}\s*([smh]?)", re.IGNORECASE)
 _TURNS = re.compile(r"turns:\s*([0-9]{1,9})", re.IGNORECASE)
@@ -35,37 +35,37 @@ _TOKENS_OF = {"": 1, "k": 1000, "m": 1_000_000}
 
 _DELIMITER = re.compile(r"(?:^|\s)--(?:\s|$)")
 _GAP = re.compile(r"(?<=:)\s+|(?<=[0-9])\s+(?=[smhk](?:\s|$))", re.IGNORECASE)
-"""A space inside one limit, as in ``turns: 5`` or ``15 m``."""
+"""A space inside of one limit, as in ``turns: 5`` or ``15 m``."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetBudget:
-    """Have a budget."""
+    """Set a budget."""
 
     limits: Amounts
     on_stop_command: str | None = None
     ignored: tuple[str, ...] = ()
-    """Words that are no limit."""
+    """Words that are not limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOff:
-    """Have none."""
+    """Remove the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowStatus:
-    """Say how much is left."""
+    """Show what is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """Nothing that could be understood."""
+    """The text contains no valid limit."""
 
 
-Wish: TypeAlias = SetBudget | TurnOff | ShowStatus | Invalid
+TimeboxCommand: TypeAlias = SetBudget | TurnOff | ShowStatus | Invalid
 
-_SUB_COMMANDS: dict[str, Wish] = {
+_SUB_COMMANDS: dict[str, TimeboxCommand] = {
     "off": TurnOff(),
     "disable": TurnOff(),
     "cancel": TurnOff(),
@@ -73,12 +73,12 @@ _SUB_COMMANDS: dict[str, Wish] = {
 }
 
 
-def parse(text: str) -> Wish:
-    """What ``text`` asks for; a later limit of the same kind counts instead of an earlier one."""
+def parse(text: str) -> TimeboxCommand:
+    """Parse ``text``. A later limit overrides an earlier one of the same dimension."""
     budget, _, command = _DELIMITER.sub("\0", text, count=1).partition("\0")
     words = _GAP.sub("", budget).split()
-    if words and (wish := _SUB_COMMANDS.get(words[0].lower())) is not None:
-        return wish
+    if words and (parsed := _SUB_COMMANDS.get(words[0].lower())) is not None:
+        return parsed
     limits: dict[Dimension, float] = {}
     ignored = []
     for word in words:
@@ -122,7 +122,7 @@ _PARSERS: dict[Dimension, Callable[[str], float | None]] = {
 
 
 def _limit(word: str) -> dict[Dimension, float] | None:
-    """The one limit that ``word`` is."""
+    """Parse one limit."""
     for dimension, parser in _PARSERS.items():
         if (amount := parser(word)) is not None:
             return {dimension: amount}

@@ -1,4 +1,17 @@
-"""Budgets as records that are kept, and back. The form is the original's, with fields added."""
+"""Stored records of budgets, and the effects that adapters carry out.
+
+The format of the records is the original's, with added fields. The core returns effects instead of
+acting, so that every program behaves the same:
+
+| effect | pi | Claude Code |
+|---|---|---|
+| ``Notify`` | ``ctx.ui.notify`` | ``systemMessage``, or the reason of a blocked prompt |
+| ``SaveRecord`` | an entry of the session | a record in its state file |
+| ``RunOnStop`` | a detached shell | a detached shell |
+| ``Timebox.refusal`` | ``StopRun`` before the request | a blocked prompt |
+| ``Timebox.warning`` | the system prompt | ``additionalContext`` |
+| ``status_line`` | the status line | ``systemMessage`` when Claude stops |
+"""
 
 from __future__ import annotations
 
@@ -16,21 +29,21 @@ FIELDS: dict[Dimension, tuple[str, str]] = {
     "tokens": ("tokenLimit", "startTokens"),
     "cost": ("costLimit", "startCost"),
 }
-"""What limit and start of each are called."""
+"""Field names of limit and start per dimension."""
 ORIGINAL: tuple[Dimension, ...] = ("time", "turns")
-"""Of those that the original knows, which are always written."""
+"""Dimensions of the original's format, which are always written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """From here on this budget holds."""
+    """This budget applies from here on."""
 
     budget: TimeboxBudget
 
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """From here on none does."""
+    """No budget applies from here on."""
 
     disabled_at: int
 
@@ -40,14 +53,14 @@ TimeboxRecord: TypeAlias = Active | Off
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What the records of a session come to."""
+    """The result of reading the records of a session."""
 
     status: Literal["none", "expired", "restored"]
     budget: TimeboxBudget | None = None
 
 
 def restore(records: Sequence[TimeboxRecord], reading: Reading) -> Restored:
-    """The budget that holds now: the newest record decides."""
+    """Return the current budget: the newest record decides."""
     match records[-1] if records else None:
         case Active(budget):
             if not budget.active or budget.ratios(reading).get("time", 0.0) >= 1.0:
@@ -59,7 +72,7 @@ def restore(records: Sequence[TimeboxRecord], reading: Reading) -> Restored:
 
 
 def budget_to_json(budget: TimeboxBudget) -> Json:
-    """``budget`` as it is kept."""
+    """Return ``budget`` as JSON."""
     kept = [each for each in FIELDS if each in ORIGINAL or each in budget.limits]
     names = {each: FIELDS[each] for each in kept}
     return {
@@ -72,7 +85,7 @@ def budget_to_json(budget: TimeboxBudget) -> Json:
 
 
 def budget_from_json(data: object) -> TimeboxBudget | None:
-    """The budget that ``data`` is; ``None`` if it is none, whoever has written it."""
+    """Return the budget in ``data``; ``None`` if it is invalid. The data is untrusted."""
     if not isinstance(data, Mapping):
         return None
     limits = {each: data[name] for each, (name, _) in FIELDS.items() if _is_amount(data.get(name))}
@@ -90,14 +103,14 @@ def budget_from_json(data: object) -> TimeboxBudget | None:
 
 
 def record_to_json(record: TimeboxRecord) -> Json:
-    """``record`` where nothing around it says what it is."""
+    """Return ``record`` as JSON that includes its type."""
     if isinstance(record, Active):
         return {"kind": "active", "budget": budget_to_json(record.budget)}
     return {"kind": "off", "disabledAt": record.disabled_at}
 
 
 def record_from_json(data: object) -> TimeboxRecord | None:
-    """The record that ``data`` is; ``None`` if it is none."""
+    """Return the record in ``data``; ``None`` if it is invalid."""
     match data:
         case {"kind": "active", "budget": kept}:
             budget = budget_from_json(kept)
@@ -109,46 +122,34 @@ def record_from_json(data: object) -> TimeboxRecord | None:
 
 
 def _is_amount(value: object) -> bool:
-    # JSON of Python may hold NaN and infinity, which nothing can be compared with.
+    # Python's JSON allows NaN and infinity, which break comparisons.
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-# What a host does for the timebox.
-#
-# The core tells hosts what to do instead of doing it, so that the same decisions hold everywhere:
-#
-# | the core gives | pi | Claude Code | |---|---|---| | ``Notify`` | ``ctx.ui.notify`` |
-# ``systemMessage``, or the reason of a blocked prompt | | ``Keep`` | an entry of the session | a
-# record in its state file | | ``RunOnStop`` | a detached shell | a detached shell | |
-# ``Timebox.refusal`` | ``StopRun`` before the request | a blocked prompt | | ``Timebox.warning``
-# | the system prompt | ``additionalContext`` | | ``status_line`` | the status line |
-# ``systemMessage`` when Claude stops |
-
-
 Level: TypeAlias = Literal["info", "warning", "error"]
-"""What every host can tell apart."""
+"""The levels that every program supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """Tell the person."""
+    """Show a message to the user."""
 
     text: str
     level: Level
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Have this record from now on, also after a reload."""
+class SaveRecord:
+    """Store this record, so that it survives a reload."""
 
     record: TimeboxRecord
 
 
 @dataclass(frozen=True, slots=True)
 class RunOnStop:
-    """Give this to a shell and forget it: it lives on when the host ends."""
+    """Run this command in a detached shell that outlives the program."""
 
     command: str
 
 
-Effect: TypeAlias = Notify | Keep | RunOnStop
+Effect: TypeAlias = Notify | SaveRecord | RunOnStop

@@ -1,4 +1,4 @@
-"""The budget of one session: is told what happens, tells what is to be done."""
+"""The budget of one session: takes events, returns effects."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pi.batteries.timebox.core.parse import Invalid, SetBudget, ShowStatus, Turn
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     TimeboxRecord,
     restore,
 )
@@ -40,8 +40,7 @@ EXPIRED = (
     " Set a new one with /timebox."
 )
 FOREIGN = (
-    "The session brings a command for the end of its timebox that you have not given here."
-    " It will not run:"
+    "The timebox of this session has a command that was not set on this machine. It will not run:"
 )
 GOES_ON = "The agent stops for this turn. The chat continues."
 WRAP_UP = (
@@ -51,18 +50,18 @@ WRAP_UP = (
 
 
 class Timebox:
-    """Holds at most one budget. Every method gives what the host has to do, in order."""
+    """Holds at most one budget. Methods return the effects to carry out, in order."""
 
     def __init__(self, budget: TimeboxBudget | None = None) -> None:
         self.budget = budget
         self.refusal: str | None = None
-        """Why the model must not be asked now; ``None`` when it may."""
+        """Why no request may be made now; ``None`` if requests are allowed."""
         self._decided = False
 
-    # What the person wants ------------------------------------------------------------------------
+    # Commands of the user -------------------------------------------------------------------------
 
     def command(self, text: str, reading: Reading) -> list[Effect]:
-        """``/timebox`` with ``text`` behind it."""
+        """Run ``/timebox`` with the arguments ``text``."""
         match parse(text):
             case Invalid():
                 return [Notify(USAGE, "warning")]
@@ -71,36 +70,38 @@ class Timebox:
                 return [Notify(status or f"{NONE_ACTIVE} {USAGE}", "info")]
             case TurnOff():
                 return self._turn_off(reading)
-            case wish:
-                return self._set(wish, reading)
+            case parsed:
+                return self._set(parsed, reading)
 
     def _turn_off(self, reading: Reading) -> list[Effect]:
         if self.budget is None:
             return [Notify(NONE_ACTIVE, "info")]
         self.forget()
-        return [Keep(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
+        return [SaveRecord(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
 
-    def _set(self, wish: SetBudget, reading: Reading) -> list[Effect]:
+    def _set(self, parsed: SetBudget, reading: Reading) -> list[Effect]:
         self.forget()
         self.budget = TimeboxBudget(
-            limits=wish.limits, start=reading, on_stop_command=wish.on_stop_command
+            limits=parsed.limits, start=reading, on_stop_command=parsed.on_stop_command
         )
-        told = f"Timebox set: {format_amounts(wish.limits)}."
-        if wish.on_stop_command:
-            told += f" When it is spent: {wish.on_stop_command}"
-        effects: list[Effect] = [Keep(Active(self.budget)), Notify(told, "info")]
-        if wish.ignored:
-            effects.append(Notify(f"Not understood: {' '.join(wish.ignored)}. {USAGE}", "warning"))
+        text = f"Timebox set: {format_amounts(parsed.limits)}."
+        if parsed.on_stop_command:
+            text += f" When it is spent: {parsed.on_stop_command}"
+        effects: list[Effect] = [SaveRecord(Active(self.budget)), Notify(text, "info")]
+        if parsed.ignored:
+            effects.append(
+                Notify(f"Not understood: {' '.join(parsed.ignored)}. {USAGE}", "warning")
+            )
         return effects
 
-    # What happens ---------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------
 
     def session_started(
         self, records: Sequence[TimeboxRecord], reading: Reading, *, knows: Callable[[str], bool]
     ) -> list[Effect]:
-        """A session was opened, or loaded again; ``records`` are its own, oldest first.
+        """Restore the budget of an opened or reloaded session from its ``records``, oldest first.
 
-        Its command is left out unless the host ``knows`` that the person has given it.
+        Its command is dropped unless the adapter ``knows`` that the user has typed it.
         """
         restored = restore(records, reading)
         self.budget = budget = restored.budget
@@ -114,18 +115,19 @@ class Timebox:
         return effects
 
     def prompt_ended(self, *, attended: bool) -> None:
-        """What was said has come to an end, or something new is about to be said.
+        """Reset the refusal after a prompt, or before the next one.
 
-        A budget stops only one prompt if somebody is there who knows of it and can go on.
+        If a user is ``attended``, a spent budget stops only one prompt: the user was notified and
+        may continue.
         """
         self._decided = False
         if attended:
             self.refusal = None
 
     def turn_started(self, reading: Reading) -> list[Effect]:
-        """The agent begins with what the person said, which is not counted yet.
+        """Check the limits at the start of a turn, which ``reading`` does not include yet.
 
-        Only the first turn of a prompt counts: the others are rounds of tools, and retries.
+        Only the first turn of a prompt counts: the others are tool rounds and retries.
         """
         if self._decided:
             return []
@@ -133,7 +135,7 @@ class Timebox:
         return self._look(reading, DIMENSIONS, turn_begins=True)
 
     def request_due(self, reading: Reading, among: Collection[Dimension]) -> list[Effect]:
-        """A model is about to be asked; only the limits ``among`` count."""
+        """Check the limits ``among`` before a request to a model."""
         return self._look(reading, among)
 
     def _look(
@@ -151,21 +153,21 @@ class Timebox:
                 return []
 
     def forget(self) -> None:
-        """The session is left, or its budget is no longer wanted."""
+        """Drop the budget without effects."""
         self.budget = self.refusal = None
         self._decided = False
 
-    # What it looks like ---------------------------------------------------------------------------
+    # Texts ----------------------------------------------------------------------------------------
 
     def status(self, reading: Reading) -> str | None:
-        """The status line; ``None`` without a budget."""
+        """Return the status line; ``None`` without a budget."""
         if self.budget is None:
             return None
         line = status_line(self.budget, reading)
         return line if self.budget.active else f"{line} | spent"
 
     def warning(self, reading: Reading) -> str | None:
-        """What the model is told once the budget is nearly spent."""
+        """Return the warning for the model; ``None`` until the budget is nearly spent."""
         budget = self.budget
         if budget is None or not budget.active or not budget.soft_nudge_sent:
             return None
@@ -173,15 +175,13 @@ class Timebox:
         left = format_amounts(budget.left(reading))
         return f"{word} TIMEBOX WARNING\nLeft of the budget for this session: {left}. {WRAP_UP}"
 
-    # ----------------------------------------------------------------------------------------------
-
     def _stop(self, budget: TimeboxBudget, stop: Stop) -> list[Effect]:
         self.budget = replace(budget, active=False)
         self.refusal = spent_line(budget, stop.used)
-        # Kept, so that a budget which was spent is not spent again after a reload.
+        # Stored, so that a spent budget is not restored after a reload.
         effects: list[Effect] = [
             Notify(f"{self.refusal} {GOES_ON}", "error"),
-            Keep(Active(self.budget)),
+            SaveRecord(Active(self.budget)),
         ]
         if stop.on_stop_command is not None:
             effects.append(RunOnStop(stop.on_stop_command))

@@ -1,4 +1,4 @@
-"""The web page: one file that needs no network, holds no script made from data and trusts no text.
+"""The web page: one file without network access, in which all session text is escaped.
 
-Everything is written as HTML here; the page's own script only shows, hides and finds.
+All HTML is generated here; the script of the page only shows, hides and searches.
 """

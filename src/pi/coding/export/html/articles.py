@@ -1,4 +1,4 @@
-"""Entries as they stand in the page: one article each, asides included."""
+"""Entries and tool calls as HTML: one article for each entry."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from pi.ai.messages import (
 from pi.base.records import Record
 from pi.coding.export.html.markup import Html, Painter, Value, diff, esc, join, picture, tag
 from pi.coding.export.html.rich_text import rich_text
-from pi.coding.export.outline import Row, changes, subject, text_argument
-from pi.coding.export.transcript import Node, Transcript, model_name, unpadded
+from pi.coding.export.outline import OutlineRow, changes, subject, text_argument
+from pi.coding.export.transcript import Node, Transcript, model_name, strip_blank_lines
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -35,11 +35,9 @@ from pi.coding.session.entries import (
     UnknownEntry,
 )
 
-# Tool calls and what came of them, drawn as the screen draws them.
-
 
 class Result(Record):
-    """A result of a call, with the number of its node and whether its branch is the shown one."""
+    """A result of a call, with its node number and whether it is on the shown branch."""
 
     node: int
     message: ToolResultMessage
@@ -47,7 +45,7 @@ class Result(Record):
 
 
 def tool_call(call: ToolCall, results: Sequence[Result], painter: Painter) -> Html:
-    """A call that unfolds to its arguments and results; changes and failures are unfolded."""
+    """Render a call as a fold with arguments and results; changes and failures are open."""
     failed = any(result.message.is_error for result in results)
     changed = any(changes(result.message) for result in results)
     status = "failed" if failed else "" if results else "unanswered"
@@ -64,7 +62,7 @@ def tool_call(call: ToolCall, results: Sequence[Result], painter: Painter) -> Ht
 
 
 def lone_result(message: ToolResultMessage, painter: Painter) -> Html:
-    """A result whose call is not in the session."""
+    """Render a result whose call is not in the session."""
     title = tag("span", esc(message.tool_name), class_="tool-name")
     status = "failed" if message.is_error else ""
     return tag(
@@ -76,12 +74,12 @@ def lone_result(message: ToolResultMessage, painter: Painter) -> Html:
 
 
 def content(parts: Sequence[Text | Image], painter: Painter, *, file: str = "") -> Html:
-    """Words as they are, and pictures."""
+    """Render texts and images."""
     return join(_part(part, painter, file=file) for part in parts)
 
 
 def image(part: Image) -> Html:
-    """A picture, or a line that says why there is none."""
+    """Render an image, or a note if it cannot be shown."""
     if source := picture(part.data, part.mime_type):
         return tag("img", src=source, alt="image", class_="picture", loading="lazy")
     return tag("p", esc(f"[image that cannot be shown: {part.mime_type}]"), class_="note")
@@ -101,7 +99,7 @@ def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
         case "edit" if changed:
             return Html("")
         case "read" | "ls" if set(call.arguments) <= {"path", "file_path", "offset", "limit"}:
-            return Html("")  # the title says it all
+            return Html("")  # the title contains all arguments
         case _ if call.arguments:
             written = json.dumps(call.arguments, indent=2, ensure_ascii=False)
             return painter.block(written, "json")
@@ -124,7 +122,7 @@ def _result(call: ToolCall, result: Result, painter: Painter) -> Html:
 def _part(part: Text | Image, painter: Painter, *, file: str) -> Html:
     if isinstance(part, Image):
         return image(part)
-    text = unpadded(part.text)
+    text = strip_blank_lines(part.text)
     return painter.block(text, file=file) if text else Html("")
 
 
@@ -134,7 +132,7 @@ ENDS = {
     "error": "The answer failed.",
     "length": "The answer was cut off: it reached its greatest length.",
 }
-"""What is said of answers that ended before they were complete."""
+"""Notes for incomplete answers by stop reason."""
 KINDS: dict[type, str] = {
     AssistantMessage: "assistant",
     UserMessage: "user",
@@ -144,7 +142,7 @@ KINDS: dict[type, str] = {
     CompactionSummaryMessage: "divider",
     BranchSummaryMessage: "divider",
 }
-"""The class of a message's article."""
+"""CSS class of a message's article."""
 SPEAKERS: dict[type, str] = {
     UserMessage: "You",
     ToolResultMessage: "Tool",
@@ -156,9 +154,11 @@ SPEAKERS: dict[type, str] = {
 
 
 class Articles:
-    """Draws the nodes of a transcript; ``rows`` say where branches part."""
+    """Renders the nodes of a transcript; ``rows`` contain the siblings at forks."""
 
-    def __init__(self, transcript: Transcript, rows: Mapping[int, Row], painter: Painter) -> None:
+    def __init__(
+        self, transcript: Transcript, rows: Mapping[int, OutlineRow], painter: Painter
+    ) -> None:
         self._nodes = transcript.nodes
         self._results = transcript.results
         self._rows = rows
@@ -166,12 +166,12 @@ class Articles:
         self._painter = painter
 
     def all(self) -> Html:
-        """Every node that is not drawn as a part of another one, in the order of the file."""
+        """Render every node that is not part of another one, in file order."""
         numbers = range(len(self._nodes))
         return join(self.article(n) for n in numbers if self._nodes[n].call is None)
 
     def article(self, number: int) -> Html:
-        """One node, hidden if it is not on the branch at which the session stands."""
+        """Render a node; it is hidden if it is not on the current branch."""
         node = self._nodes[number]
         return tag(
             "article",
@@ -190,7 +190,7 @@ class Articles:
         )
 
     def _switch(self, number: int) -> Html:
-        """Where branches part: which of them this is, and a way to its neighbours."""
+        """Render the branch selector of a fork."""
         row = self._rows.get(number)
         if row is None or not row.siblings:
             return Html("")
@@ -264,7 +264,7 @@ class Articles:
         return join(
             (
                 self._painter.block(ran.command, "bash", before="$ "),
-                self._painter.block(unpadded(ran.output) or "(no output)"),
+                self._painter.block(strip_blank_lines(ran.output) or "(no output)"),
                 tag("p", esc(", ".join(filter(None, notes))), class_="note"),
             )
         )
@@ -278,17 +278,17 @@ class Articles:
         )
 
     def _words(self, text: str) -> Html:
-        return tag("div", rich_text(unpadded(text), self._painter), class_="words")
+        return tag("div", rich_text(strip_blank_lines(text), self._painter), class_="words")
 
 
 def _way(sign: str, meaning: str, to: Sequence[int]) -> Html:
-    """A button that goes to a node; without one, a button that cannot be pressed."""
+    """Render a button that goes to a node; disabled without one."""
     attributes: dict[str, Value] = {"data_go": to[0]} if to else {"disabled": True}
     return tag("button", esc(sign), type="button", aria_label=meaning, **attributes)
 
 
 def _who(node: Node) -> str:
-    """Who speaks, or what it is that nobody says."""
+    """Return the author of a message, or the type of another entry."""
     match node.message:
         case AssistantMessage(provider=provider, model=model):
             return model_name(provider, model)
@@ -301,13 +301,13 @@ def _who(node: Node) -> str:
 
 
 def _when(timestamp: str) -> Html:
-    """The time in UTC, to the minute; nothing if it is not one."""
+    """Render the time in UTC, to the minute; empty if it is invalid."""
     parts = _TIME.fullmatch(timestamp)
     return tag("time", esc(f"{parts[1]} {parts[2]}"), datetime=timestamp) if parts else Html("")
 
 
 def _data(entry: Entry) -> Html:
-    """What has no form of its own, as JSON."""
+    """Render an entry as JSON."""
     written = json.dumps(_plain(entry), indent=2, ensure_ascii=False)
     return tag("details", tag("summary", esc("Data")), tag("pre", esc(written), class_="data"))
 

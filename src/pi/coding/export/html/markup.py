@@ -1,4 +1,7 @@
-"""HTML as a type of its own: what is not escaped cannot be put into a page by mistake."""
+"""Escaped HTML as a type, allowed links and images, and highlighted code.
+
+A separate type ensures that unescaped text cannot be put into a page by mistake.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +20,34 @@ if TYPE_CHECKING:
 
 
 Value: TypeAlias = str | int | bool
-"""What an attribute can have."""
+"""Value of an attribute."""
 
 EMPTY = ("br", "hr", "img", "input")
-"""Elements that hold nothing and are not closed."""
+"""Elements without content and end tag."""
 
 
 class Html(str):
-    """Markup that is safe as it stands. Other modules make it only of constants."""
+    """Safe markup. Other modules construct it from constants only."""
 
     __slots__ = ()
 
 
 def esc(text: str) -> Html:
-    """``text`` to be read: without control sequences, and with nothing that HTML would act on."""
+    """Escape ``text`` and remove terminal control sequences."""
     return Html(escape(sanitise(text)))
 
 
 def tag(name: str, *children: Html, **attributes: Value) -> Html:
-    """An element with its attributes, as ``opening`` takes them, and what is in it."""
+    """Return an element with attributes (see ``opening``) and children."""
     begin = opening(name, **attributes)
     return begin if name in EMPTY else Html(f"{begin}{''.join(children)}</{name}>")
 
 
 def opening(name: str, **attributes: Value) -> Html:
-    """The beginning of an element, for what is written piece by piece.
+    """Return a start tag.
 
-    Attributes are escaped; ``class_`` and ``data_n`` become ``class`` and ``data-n``. True stands
-    for an attribute without a value; False and the empty text leave it out.
+    Attributes are escaped; ``class_`` and ``data_n`` become ``class`` and ``data-n``. True writes
+    an attribute without a value; False and an empty text omit it.
     """
     words = [name]
     for key, value in attributes.items():
@@ -57,11 +60,8 @@ def opening(name: str, **attributes: Value) -> Html:
 
 
 def join(parts: Iterable[Html]) -> Html:
-    """Pieces of markup, one after the other."""
+    """Concatenate markup."""
     return Html("".join(parts))
-
-
-# Which addresses a page may point to, and which pictures it may hold.
 
 
 SCHEMES = ("http", "https", "mailto")
@@ -71,24 +71,24 @@ PICTURES = {
     "image/gif": b"GIF8",
     "image/webp": b"RIFF",
 }
-"""Kinds of pictures that every browser shows and none runs, with how their bytes begin."""
+"""Image types without active content that every browser shows, with their signatures."""
 
-# What browsers drop or ignore in an address, so that it cannot hide a scheme: controls, spaces,
-# and characters without width.
+# Characters that browsers ignore in a URL, which could hide a scheme: controls, spaces, and
+# characters without width.
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:(?P<kind>[a-z]+/[a-z]+);base64,(?P<data>.*)", re.DOTALL)
 
 
 def link(address: str) -> str:
-    """The address without what cannot be seen, if a page may point to it; else nothing."""
+    """Return the URL without invisible characters if its scheme is allowed, else an empty text."""
     seen = _INVISIBLE.sub("", address)
     scheme = _SCHEME.match(seen)
     return seen if scheme and scheme[1].lower() in SCHEMES else ""
 
 
 def picture(data: str, mime_type: str) -> str:
-    """The picture as a URL that holds all of it; nothing if it is not what it says it is."""
+    """Return the image as a ``data:`` URL; empty if its bytes do not match its type."""
     kind = mime_type.strip().lower()
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
@@ -100,18 +100,15 @@ def picture(data: str, mime_type: str) -> str:
 
 
 def picture_url(address: str) -> str:
-    """A picture that is written as a ``data:`` URL, if a page may hold it; else nothing."""
+    """Return a validated ``data:`` URL of an image; empty if it is not allowed."""
     parts = _DATA_URL.fullmatch(address.strip())
     return picture(parts["data"], parts["kind"]) if parts else ""
 
 
-# Code in colours, and changes to it.
-
-
-LONGEST_BLOCK = 50_000
-"""Characters of one block beyond which it stays plain."""
+MAX_BLOCK = 50_000
+"""Longer blocks are not highlighted."""
 BUDGET = 600_000
-"""Characters of one page that are coloured: a second or two of work. The rest stays plain."""
+"""Characters of one page that are highlighted, which takes 1 to 2 s. The rest stays plain."""
 
 _COLOURS = {
     "k": "k", "ow": "k", "nt": "k",
@@ -120,22 +117,22 @@ _COLOURS = {
     "m": "m", "il": "m",
     "nf": "f", "fm": "f", "nc": "f", "nd": "f", "na": "f", "nb": "f", "bp": "f",
 }  # fmt: skip
-"""Kinds of tokens as pygments abbreviates them, by one or two letters, and their class here."""
+"""CSS classes by pygments' short names of token types, of one or two letters."""
 
 
 class Painter:
-    """Colours code until the page has had enough of it."""
+    """Highlights code within the budget of a page."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self._left = budget
 
     def block(self, code: str, language: str = "", *, file: str = "", before: str = "") -> Html:
-        """Code in a language, or in that of a file's name; ``before`` stands before it, plain."""
+        """Render code, with the language given or guessed from ``file``; ``before`` stays plain."""
         painted = self._paint(sanitise(code.rstrip("\n")), language, file)
         return tag("pre", tag("code", esc(before), painted), class_="code")
 
     def _paint(self, code: str, language: str, file: str) -> Html:
-        if not (language or file) or len(code) > min(LONGEST_BLOCK, self._left):
+        if not (language or file) or len(code) > min(MAX_BLOCK, self._left):
             return esc(code)
         lexer = _of_file(file.replace("\\", "/").rsplit("/", 1)[-1]) if file else _of_name(language)
         if lexer is None:
@@ -143,12 +140,12 @@ class Painter:
         self._left -= len(code)
         tokens = list(lexer.get_tokens(code))
         if "".join(text for _, text in tokens) != code:
-            return esc(code)  # there are lexers that lose what they do not understand
+            return esc(code)  # some lexers drop text that they do not recognise
         return join(_token(kind, text) for kind, text in _merged(tokens))
 
 
 def diff(changes: str) -> Html:
-    """Changed lines, told apart by the sign that each begins with."""
+    """Render changed lines with a class for the sign of each."""
     return tag("pre", join(map(_diff_line, changes.splitlines())), class_="diff")
 
 
@@ -158,7 +155,7 @@ def _diff_line(line: str) -> Html:
 
 
 def _merged(tokens: list[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
-    """Neighbours of the same colour as one."""
+    """Merge neighbouring tokens of the same colour."""
     colour, run = "", ""
     for kind, text in tokens:
         new = _colour(kind)
@@ -175,7 +172,7 @@ def _token(colour: str, text: str) -> Html:
 
 @lru_cache(maxsize=512)
 def _colour(kind: Any) -> str:
-    # Not at the top: most exports of a conversation without code never need it.
+    # Lazy: an export without code does not need pygments.
     from pygments.token import STANDARD_TYPES
 
     short: str = STANDARD_TYPES.get(kind, "")

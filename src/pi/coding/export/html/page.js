@@ -1,6 +1,6 @@
 "use strict";
-// Shows, hides and finds what the page already holds. No text of the session is ever read as
-// markup here, and no key means anything outside of the search field.
+// Shows, hides and searches the content of the page. Session text is never parsed as markup here,
+// and keys have no effect outside of the search field.
 (() => {
   const byId = (id) => document.getElementById(id);
   const main = document.querySelector("main");
@@ -39,7 +39,7 @@
     const summary = event.target.closest("summary");
     const selection = getSelection();
     if (summary && !selection.isCollapsed && selection.containsNode(summary, true)) {
-      event.preventDefault(); // the person was selecting text, not folding
+      event.preventDefault(); // the user was selecting text, not folding
       return;
     }
     const way = event.target.closest("[data-go]");

@@ -1,4 +1,4 @@
-"""A transcript as one self-contained page."""
+"""Renders a transcript as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from typing import NamedTuple
 from pi.ai.messages import Tool
 from pi.coding.export.html.articles import Articles
 from pi.coding.export.html.markup import Html, Painter, esc, join, tag
-from pi.coding.export.outline import Row, outline
+from pi.coding.export.outline import OutlineRow, build_outline
 from pi.coding.export.transcript import Spent, Totals, Transcript, dollars
-
-# The head of the page: what session this is, what it cost, what the model was told.
 
 
 def facts(transcript: Transcript, painter: Painter) -> Html:
-    """The head of the page."""
+    """Render the page header: session, cost, system prompt and tools."""
     header, spent = transcript.header, transcript.totals.all
     requests = "1 request" if spent.requests == 1 else f"{spent.requests:,} requests"
     lines = {
@@ -100,14 +98,14 @@ def _tool(tool: Tool, painter: Painter) -> Html:
     )
 
 
-DEEPEST = 6
-"""Forks by which a row of the outline is indented at most."""
+MAX_INDENT = 6
+"""Maximum indentation of an outline row, in forks."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 class _Sheets(NamedTuple):
-    """The fixed part of every page."""
+    """The static parts of every page."""
 
     template: str
     style: str
@@ -116,8 +114,8 @@ class _Sheets(NamedTuple):
 
 
 def render_page(transcript: Transcript) -> str:
-    """The transcript as an HTML page that needs no network and runs no script but its own."""
-    sheets, painter, rows = _sheets(), Painter(), outline(transcript)
+    """Render the transcript as an HTML page without network access and foreign scripts."""
+    sheets, painter, rows = _sheets(), Painter(), build_outline(transcript)
     shown = set(transcript.branch())
     values = {
         "policy": esc(sheets.policy),
@@ -133,8 +131,8 @@ def render_page(transcript: Transcript) -> str:
     return _PLACEHOLDER.sub(lambda name: values[name[1]], sheets.template)
 
 
-def _link(row: Row, *, here: bool) -> Html:
-    classes = (row.kind, f"d{min(row.depth, DEEPEST)}", "here" if here else "")
+def _link(row: OutlineRow, *, here: bool) -> Html:
+    classes = (row.kind, f"d{min(row.depth, MAX_INDENT)}", "here" if here else "")
     return tag(
         "a",
         esc(row.text or row.kind),

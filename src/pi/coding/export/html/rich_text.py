@@ -1,4 +1,4 @@
-"""Markdown as HTML: written from the parser's events, so that nothing passes unseen."""
+"""Renders Markdown as HTML from the parser's events, so that no raw HTML is passed through."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _TAGS = {
     "HtmlBlock": "pre",
 }
 _HEADINGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
-"""Below the headings of the page itself."""
+"""Levels below the headings of the page itself."""
 _BREAKS = {"SoftBreak": Html("<br>\n"), "HardBreak": Html("<br>\n"), "Rule": Html("<hr>\n")}
-"""Line ends stay line ends, as on the screen."""
+"""Line ends are kept, as on the screen."""
 
 
 def rich_text(source: str, painter: Painter) -> Html:
-    """Markdown as markup: HTML in it is shown as text, addresses pass the allow-list."""
+    """Render Markdown: HTML in it is shown as text, URLs must pass the allow-list."""
     return join(_Writer(painter).write(iter(_PARSER.events(sanitise(source)))))
 
 
 class _Writer:
-    """Turns events into markup. ``_open`` holds the names of the elements that are not closed."""
+    """Converts parser events to markup. ``_open`` is the stack of open elements."""
 
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
@@ -46,7 +46,7 @@ class _Writer:
         self._table = _Table(())
 
     def write(self, events: Iterator[Any]) -> Iterator[Html]:
-        """The events as pieces of markup."""
+        """Yield the markup of events."""
         for event in events:
             match event:
                 case str():
@@ -102,7 +102,7 @@ class _Writer:
 
 
 class _Table:
-    """Where in a table the next cell is."""
+    """Tracks the current cell of a table."""
 
     def __init__(self, alignments: tuple[str, ...]) -> None:
         self._alignments = alignments
@@ -110,20 +110,20 @@ class _Table:
         self._column = 0
 
     def next_row(self, kind: str) -> None:
-        """Begin a row, if that is what begins: the head, or one below it."""
+        """Begin a row if ``kind`` is a table head or row."""
         if kind in ("TableHead", "TableRow"):
             self._cell = "th" if kind == "TableHead" else "td"
             self._column = 0
 
     def next_cell(self) -> tuple[str, str]:
-        """The element of the next cell, and the side to which its text is aligned, if any."""
+        """Return the element name of the next cell, and its alignment, if any."""
         side = self._alignments[self._column].lower()
         self._column += 1
         return self._cell, "" if side == "none" else side
 
 
 def _words(events: Iterator[Any], kind: str) -> str:
-    """The words up to the end of an element that has just begun; elements in it are left out."""
+    """Return the text up to the end of the current element, without markup."""
     words, depth = [], 1
     for event in events:
         match event:
@@ -139,7 +139,7 @@ def _words(events: Iterator[Any], kind: str) -> str:
 
 
 def _image(address: str, alt: str) -> Html:
-    """A picture that the page holds itself; one that lies elsewhere is only pointed to."""
+    """Render an embedded image; a remote image becomes a link."""
     if source := picture_url(address):
         return tag("img", src=source, alt=alt)
     label = esc(f"[image: {alt or address}]")

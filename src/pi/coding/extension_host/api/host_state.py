@@ -1,4 +1,4 @@
-"""pi.coding.extension_host.api.host_state"""
+"""State shared by all extensions of a session."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ from pathlib import Path
 
 from pi.base.clock import Clock
 from pi.base.records import Record
-from pi.coding.extension_host.api.messages import EventBus, NextTurn
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.events.handlers import Failed, Hooks
+from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.ui import ExtensionUI, Mode
 
 
-class Shelves(Record, eq=False):
-    """What all extensions of a session share."""
+class HostState(Record, eq=False):
+    """What all extensions of a session share; values that change are callables."""
 
     hooks: Hooks
     registries: Registries
     providers: Providers
-    events: EventBus
-    next_turn: NextTurn
-    shared: SharedThings
+    events: ExtensionChannel
+    next_turn: NextTurnMessages
+    shared: SharedObjects
     agent_dir: Path
     environ: Mapping[str, str]
     flags: Mapping[str, bool | str]
-    """What the command line says of flags that extensions have."""
-    failed: Failed
-
-
-class Surroundings(Record):
-    """What there is around extensions; what changes is asked anew every time."""
-
+    """Command-line flags that belong to extensions."""
+    failed: ReportHandlerFailure
     session: Callable[[], HostedSession | None]
     ui: Callable[[], ExtensionUI]
     mode: Callable[[], Mode]

@@ -1,4 +1,4 @@
-"""One extension in one session: everything that its API works with."""
+"""One loaded extension: builds its objects and makes its registrations."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pi.ai.collection import ModelProvider
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
 from pi.coding.extension_host.api.context import CommandContext, ContextParts, ExtensionContext
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.messages import Sending
+from pi.coding.extension_host.api.host_state import HostState
+from pi.coding.extension_host.api.messages import MessageSender
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.contributions.commands import (
     CommandHandler,
     Completions,
     ExtensionCommand,
-    OwnedMode,
-    checked_prefix,
+    RegisteredInputMode,
+    check_prefix,
 )
 from pi.coding.extension_host.contributions.providers import provider_from
 from pi.coding.extension_host.contributions.registries import Shortcut
 from pi.coding.extension_host.contributions.tools import Exposure, ExtensionTool
 from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.discovery.manifest import ExtensionFlag, checked_flag
+from pi.coding.extension_host.discovery.manifest import ExtensionFlag, check_flag
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.handlers import Handler, must_take
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.events.handlers import Handler, require_parameters
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.extension_host.ui_proxy import OwnedUI
+from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.port.extensions import InputMode
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
@@ -43,74 +43,71 @@ from pi.coding.resources.sources import SourceInfo
 T = TypeVar("T")
 
 
-class Instance(Record, eq=False):
+class LoadedExtension(Record, eq=False):
     """One extension, from the call of its function to the end of its session."""
 
     owner: Owner
     source: SourceInfo
     scope: Scope
-    link: Link
+    link: SessionLink
     context: ExtensionContext
     command_context: CommandContext
-    shelves: Shelves
+    state: HostState
 
     def add_row(self, rows: OrderedList[T], value: T, at: At = "normal") -> Registration:
-        """Register something where everybody's counts."""
+        """Register a value in a list where all values apply."""
         return self.keep(rows.add(value, self.owner, at))
 
     def add_name(self, names: NamedRegistry[T], name: str, value: T) -> Registration:
-        """Register something under a name that only one can have."""
+        """Register a value under a name; only one value per name applies."""
         return self.keep(names.add(name, value, self.owner))
 
     def keep(self, end: Callable[[], None]) -> Registration:
-        """A registration that ends with the extension."""
+        """A registration that is removed with the extension."""
         return self.scope.keep(Registration(end))
 
 
-# How registrations of an extension are made: each checked first, each ended with its scope.
-
-
-def add_handler(instance: Instance, event: str, handler: Handler, at: At) -> Registration:
-    """Have a handler called."""
-    end = instance.shelves.hooks.on(event, handler, instance.context, instance.owner, at)
+def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
+    """Subscribe a handler."""
+    end = instance.state.hooks.subscribe(event, handler, instance.context, instance.owner, at)
     return instance.keep(end)
 
 
 def add_tool(
-    instance: Instance,
+    instance: LoadedExtension,
     tool: AgentTool,
     *,
     snippet: str,
     guidelines: tuple[str, ...],
     exposure: Exposure,
 ) -> Registration:
-    """Have one more tool."""
+    """Add a tool."""
     note = ToolNote(name=tool.name, snippet=snippet, guidelines=guidelines)
     added = ExtensionTool(tool=tool, note=note, exposure=exposure, source=instance.source)
-    return instance.add_name(instance.shelves.registries.tools, tool.name, added)
+    return instance.add_name(instance.state.registries.tools, tool.name, added)
 
 
-def tool_of(
+def tool_from_function(
     function: Callable[..., Any], name: str, description: str, options: ToolOptions
 ) -> AgentTool:
-    """A typed function as a tool."""
+    """Turn a typed function into a tool."""
     return tool(name=name, description=description, **options)(function)
 
 
 def add_command(
-    instance: Instance,
+    instance: LoadedExtension,
     name: str,
     handler: CommandHandler,
     description: str,
     completions: Completions | None,
 ) -> Registration:
-    """Have one more command."""
+    """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     name = name.removeprefix("/")
     if not name or any(letter.isspace() for letter in name):
         raise ExtensionError(
             f"A command cannot be called {name!r}.", hint="Its name is one word, like `weather`."
         )
-    must_take(handler, 2, f"The command /{name} takes its arguments and a context")
+    require_parameters(handler, 2, f"The command /{name} takes its arguments and a context")
     command = ExtensionCommand(
         name=name,
         handler=handler,
@@ -120,13 +117,13 @@ def add_command(
         context=instance.command_context,
         owner=instance.owner,
     )
-    return instance.keep(instance.shelves.registries.commands.add(command, instance.owner))
+    return instance.keep(instance.state.registries.commands.add(command, instance.owner))
 
 
 def add_shortcut(
-    instance: Instance, key: str, handler: Callable[[Any], Any], description: str
+    instance: LoadedExtension, key: str, handler: Callable[[Any], Any], description: str
 ) -> Registration:
-    """Have a key do something."""
+    """Add a shortcut."""
     shortcut = Shortcut(
         key=key,
         handler=handler,
@@ -134,43 +131,43 @@ def add_shortcut(
         context=instance.command_context,
         owner=instance.owner,
     )
-    return instance.add_name(instance.shelves.registries.shortcuts, key, shortcut)
+    return instance.add_name(instance.state.registries.shortcuts, key, shortcut)
 
 
-def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registration:
-    """Have one more kind of text that can be written."""
-    must_take(mode.run, 2, f"The input mode {prefix} takes a text and a context")
-    owned = OwnedMode(
-        prefix=checked_prefix(prefix),
+def add_input_mode(instance: LoadedExtension, prefix: str, mode: InputMode) -> Registration:
+    """Add an input mode."""
+    require_parameters(mode.run, 2, f"The input mode {prefix} takes a text and a context")
+    owned = RegisteredInputMode(
+        prefix=check_prefix(prefix),
         mode=mode,
         context=instance.command_context,
         owner=instance.owner,
     )
-    return instance.add_name(instance.shelves.registries.input_modes, prefix, owned)
+    return instance.add_name(instance.state.registries.input_modes, prefix, owned)
 
 
 def add_provider(
-    instance: Instance, provider: ModelProvider | str, config: Mapping[str, Any] | None
+    instance: LoadedExtension, provider: ModelProvider | str, config: Mapping[str, Any] | None
 ) -> Registration:
-    """Have one more provider of models."""
-    shelves = instance.shelves
-    stored = AuthStorage(shelves.agent_dir / "auth.json").peek
-    made = provider_from(provider, config, shelves.environ, stored)
-    return instance.keep(shelves.providers.add(made, instance.owner))
+    """Add a model provider."""
+    state = instance.state
+    stored = AuthStorage(state.agent_dir / "auth.json").peek
+    made = provider_from(provider, config, state.environ, stored)
+    return instance.keep(state.providers.add(made, instance.owner))
 
 
-def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:
-    """Have one more option of the command line."""
-    return instance.add_name(instance.shelves.registries.flags, flag.name, checked_flag(flag))
+def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
+    """Add a command-line option."""
+    return instance.add_name(instance.state.registries.flags, flag.name, check_flag(flag))
 
 
 def when_idle(
-    instance: Instance,
+    instance: LoadedExtension,
     act: Callable[[SessionControl], Awaitable[None]],
     *,
     before_next_prompt: bool,
 ) -> Registration:
-    """Have ``act`` carried out at the next rest, unless it is taken back or the session ends."""
+    """Call ``act`` when the agent is idle next, unless it is removed or the session ends before."""
     registration = instance.keep(lambda: None)
     session = instance.link.session
 
@@ -184,73 +181,70 @@ def when_idle(
 
 
 def first_line(function: Callable[..., Any]) -> str:
-    """What a function says of itself."""
+    """The first line of a docstring."""
     return (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
 
 
 class ScopedEvents:
-    """Events between extensions; listeners end with the session."""
+    """Events between extensions; subscriptions end with the session."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
 
     def on(self, name: str, listener: Callable[[Any], Any]) -> Registration:
-        """Have ``listener(data)`` called with what anybody emits under ``name``."""
-        events = self._instance.shelves.events
+        """Subscribe ``listener(data)`` to the events called ``name``."""
+        events = self._instance.state.events
         return self._instance.keep(events.on(name, listener, self._instance.owner))
 
     async def emit(self, name: str, data: Any = None) -> None:
-        """Tell whoever listens to ``name``."""
-        await self._instance.shelves.events.emit(name, data)
+        """Emit an event to all subscribers of ``name``."""
+        await self._instance.state.events.emit(name, data)
 
 
-# What one extension is given to work with, before its function is called.
-
-
-def equipped(
+def build_extension(
     candidate: Candidate,
     number: int,
-    shelves: Shelves,
-    around: Surroundings,
+    state: HostState,
     renewed: Callable[[str], CommandContext | None],
-) -> Instance:
-    """Everything that the API of an extension works with.
+) -> LoadedExtension:
+    """Build everything that the API of an extension needs, before its function is called.
 
-    ``number`` is its place in the order of loading; ``renewed`` gives the context of the extension
-    at a path in the session that has taken the place of this one.
+    ``number`` is its place in load order. ``renewed`` returns the command context of the extension
+    at a path in the session that replaced this one.
     """
     owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
-    scope = Scope(around.clock, name=owner.name, report=partial(shelves.failed, owner))
-    link = Link(scope, around.session, around.cwd)
+    scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
+    link = SessionLink(scope, state.session, state.cwd)
     parts = ContextParts(
         link=link,
-        ui=_own_ui(owner, scope, shelves, around),
-        mode=around.mode,
+        ui=_own_ui(owner, scope, link, state),
+        mode=state.mode,
         model_registry=ExtensionModelRegistry(
             link, lambda provider, config: add_provider(made, provider, config)
         ),
-        resources=ExtensionResources(link, scope, shelves.registries, owner, shelves.failed),
+        resources=ExtensionResources(link, scope, state.registries, owner, state.failed),
     )
-    sending = Sending(link, shelves.next_turn)
-    made = Instance(
+    sending = MessageSender(link, state.next_turn)
+    made = LoadedExtension(
         owner=owner,
         source=candidate.source,
         scope=scope,
         link=link,
         context=ExtensionContext(parts),
         command_context=CommandContext(parts, sending, partial(renewed, owner.path)),
-        shelves=shelves,
+        state=state,
     )
     return made
 
 
-def _own_ui(owner: Owner, scope: Scope, shelves: Shelves, around: Surroundings) -> OwnedUI:
-    return OwnedUI(
-        around.ui,
+def _own_ui(owner: Owner, scope: Scope, link: SessionLink, state: HostState) -> ExtensionUIProxy:
+    return ExtensionUIProxy(
+        state.ui,
         owner=owner,
         scope=scope,
-        hooks=shelves.hooks,
-        watchdog=around.watchdog,
-        facts=shelves.registries.facts,
-        failed=shelves.failed,
+        link=link,
+        hooks=state.hooks,
+        watchdog=state.watchdog,
+        facts=state.registries.facts,
+        failed=state.failed,
     )

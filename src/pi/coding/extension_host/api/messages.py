@@ -1,4 +1,4 @@
-"""What extensions say: to the model, as the person, or for the record only."""
+"""Messages and events that extensions send."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pi.base.records import Record
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import as_custom_message
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.session.entries import Custom, CustomMessage
 
 if TYPE_CHECKING:
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 
 
 class MessageOptions(TypedDict, total=False):
-    """How something is said to the model."""
+    """Options of ``send_message``."""
 
     trigger_turn: bool
     deliver_as: DeliverAs | None
 
 
 class UserMessageOptions(TypedDict, total=False):
-    """How something is said in the person's place."""
+    """Options of ``send_user_message``."""
 
     deliver_as: DeliverAs | None
     expand_prompt_templates: bool
     meta: Json | None
 
 
-class NextTurn:
-    """Messages that ride along with the next thing that the person says."""
+class NextTurnMessages:
+    """Messages that are sent together with the next prompt of the user."""
 
     def __init__(self) -> None:
         self._waiting: list[CustomMessage] = []
 
     def add(self, message: CustomMessage) -> None:
-        """Have ``message`` follow the next prompt."""
+        """Send ``message`` after the next prompt."""
         self._waiting.append(message)
 
     def take(self) -> tuple[CustomMessage, ...]:
-        """Everything that waits; it waits no more."""
+        """Return and remove all waiting messages."""
         waiting, self._waiting = tuple(self._waiting), []
         return waiting
 
 
-class Sending:
-    """The voice of one extension. Nothing here waits for a run."""
+class MessageSender:
+    """Sends messages for one extension. Never waits for a run."""
 
-    def __init__(self, link: Link, next_turn: NextTurn) -> None:
+    def __init__(self, link: SessionLink, next_turn: NextTurnMessages) -> None:
         self._link = link
         self._next_turn = next_turn
 
@@ -66,7 +66,7 @@ class Sending:
         trigger_turn: bool = False,
         deliver_as: DeliverAs | None = None,
     ) -> None:
-        """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
+        """Send a message to the model; while idle it is only recorded unless ``trigger_turn``."""
         session = self._link.session
         said = as_custom_message(message, now_ms=session.place.clock.now_ms())
         if deliver_as == "next_turn":
@@ -86,7 +86,7 @@ class Sending:
         expand_prompt_templates: bool = False,
         meta: Json | None = None,
     ) -> None:
-        """Say something as if the person had said it; always begins or joins a run."""
+        """Send a message as the user; it always starts or joins a run."""
         session = self._link.session
         text, images = _parts(content)
         if session.runs.idle:
@@ -94,14 +94,14 @@ class Sending:
             return
         if deliver_as is None:
             raise ExtensionError(
-                "The agent is at work.", hint='Say deliver_as="steer" or "follow_up".'
+                "The agent is already running.", hint='Pass deliver_as="steer" or "follow_up".'
             )
         now_ms = session.place.clock.now_ms()
         said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
         await session.runs.queue(said, follow_up=deliver_as != "steer")
 
     async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
-        """Keep something in the session that the model does not see; gives the entry's id."""
+        """Store an entry that the model does not see. Returns its id."""
         entry = await self._link.session.talk.add(Custom(custom_type=custom_type, data=data))
         return entry.id
 
@@ -113,31 +113,28 @@ def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:
     return text, tuple(part for part in content if isinstance(part, Image))
 
 
-# Events between extensions, and those that they tell the world.
-
-
 class ExtensionEvent(Record, tag="extension_event"):
-    """What an extension tells clients, in order with everything else."""
+    """Emitted by an extension to clients, in order with all other events."""
 
     name: str
     data: Any = None
 
 
-class EventBus:
-    """Whoever listens to a name hears what others emit under it."""
+class ExtensionChannel:
+    """Named events between extensions."""
 
     def __init__(self, failed: Callable[[Owner, str, BaseException], None]) -> None:
         self._rows: dict[str, OrderedList[Callable[[Any], Any]]] = {}
         self._failed = failed
 
     def on(self, name: str, listener: Callable[[Any], Any], owner: Owner) -> Callable[[], None]:
-        """Have ``listener`` called with what is emitted; gives what ends that."""
+        """Subscribe ``listener`` to a name. Returns an unsubscribe function."""
         return self._rows.setdefault(name, OrderedList()).add(listener, owner)
 
     async def emit(self, name: str, data: Any = None) -> None:
-        """Until everybody has heard it."""
+        """Call all subscribers of ``name`` and wait for them."""
         for row in self._rows.get(name, ()):
             try:
                 await contained(partial(row.value, data))
-            except Exception as problem:
-                self._failed(row.owner, name, problem)
+            except Exception as error:
+                self._failed(row.owner, name, error)

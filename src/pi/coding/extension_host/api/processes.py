@@ -1,4 +1,4 @@
-"""Programs that extensions run: through the one place that spawns, with a small environment."""
+"""Programs that extensions run, with a reduced environment."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from typing import TypedDict
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Scope
 from pi.coding.shell.environment import service_environment
 
 MOST_OUTPUT = 10_000_000
-"""Bytes of each stream that are kept."""
+"""Bytes kept of each stream."""
 
 
 class ExecResult(Record):
-    """What a program came to."""
+    """The result of a program."""
 
     stdout: str
     stderr: str
     code: int | None
-    """``None`` when it was ended by a signal."""
+    """``None`` if it was ended by a signal."""
     killed: bool = False
-    """Whether it took too long."""
+    """Whether it timed out."""
 
 
 class ExecOptions(TypedDict, total=False):
-    """How a program is run."""
+    """Options of ``exec``."""
 
     stdin: str | bytes | None
     env: Mapping[str, str] | None
-    """Beside the few variables that every program gets."""
+    """Added to the few variables that every program gets."""
     cwd: Path | str | None
     timeout: float | None
 
 
 class SpawnOptions(TypedDict, total=False):
-    """How a program is started."""
+    """Options of ``spawn``."""
 
     env: Mapping[str, str] | None
     cwd: Path | str | None
     detached: bool
-    """Whether it goes on when pi ends: then nobody talks to it, and its streams are null."""
+    """Whether the program outlives pi. Its streams are null then."""
     scope: Scope | None
 
 
 class Processes:
-    """Programs of one extension; they end with its scope."""
+    """Programs of one extension; they are stopped with its scope."""
 
-    def __init__(self, link: Link, scope: Scope) -> None:
+    def __init__(self, link: SessionLink, scope: Scope) -> None:
         self._link = link
         self._scope = scope
 
@@ -63,7 +63,7 @@ class Processes:
         cwd: Path | str | None = None,
         timeout: float | None = None,
     ) -> ExecResult:
-        """Run a program to its end; it is killed with everything it started after ``timeout``."""
+        """Run a program and wait for it; after ``timeout`` it is killed with its children."""
         ended = await run(
             argv,
             cwd=self._cwd(cwd),
@@ -88,7 +88,7 @@ class Processes:
         detached: bool = False,
         scope: Scope | None = None,
     ) -> Child:
-        """Start a program to talk to, which ends with ``scope``; or a ``detached`` one to leave."""
+        """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
         place, environment = self._cwd(cwd), self._environment(env)
         if detached:
             return await spawn(argv, cwd=place, env=environment, output="null", detached=True)

@@ -1,4 +1,4 @@
-"""The session as extensions read it: the names of ``SessionManager``, without its changes."""
+"""Read access to the session: ``ctx.session_manager``, ``ctx.model_registry`` and ``pi.feed()``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration
-from pi.coding.models.registry import Choice, ModelRegistry
+from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.remote import FeedItem, Kind
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import Entry, SessionHeader
@@ -29,31 +29,31 @@ from pi.coding.session.views import TreeNode, session_tree
 
 
 class SessionReader:
-    """Entries, tree and facts of the session as they are now."""
+    """Entries, tree and metadata of the current session; ``SessionManager`` without its changes."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
 
     def get_cwd(self) -> str:
-        """The working directory that the session belongs to."""
+        """The working directory of the session."""
         return self._log.header.cwd
 
     def get_session_dir(self) -> str | None:
-        """The folder of its file; ``None`` in memory."""
+        """The folder of the session file; ``None`` in memory."""
         file = self._log.file
         return None if file is None else str(file.parent)
 
     def get_session_id(self) -> str:
-        """The id of the session."""
+        """The session id."""
         return self._log.header.id
 
     def get_session_file(self) -> str | None:
-        """Where it is kept; ``None`` in memory."""
+        """The session file; ``None`` in memory."""
         file = self._log.file
         return None if file is None else str(file)
 
     def get_session_name(self) -> str | None:
-        """What it is called."""
+        """The session name."""
         return self._log.name
 
     def get_header(self) -> SessionHeader:
@@ -61,21 +61,21 @@ class SessionReader:
         return self._log.header
 
     def get_leaf_id(self) -> str | None:
-        """The entry that the next one follows."""
+        """The id of the entry that the next one follows."""
         return self._log.leaf_id
 
     def get_leaf_entry(self) -> Entry | None:
-        """That entry."""
+        """The entry that the next one follows."""
         log = self._log
         return None if log.leaf is None else log.at(log.leaf)
 
     def get_entry(self, id: str) -> Entry | None:
-        """The entry of that id, if there is one."""
+        """The entry with that id; ``None`` if there is none."""
         log = self._log
         return log.entry(id) if id in log.tree else None
 
     def get_entries(self) -> Sequence[Entry]:
-        """All entries in the order of the file."""
+        """All entries in file order."""
         return list(self._log.entries())
 
     def get_branch(self) -> Sequence[Entry]:
@@ -92,11 +92,11 @@ class SessionReader:
         return session_tree(self._log)
 
     def build_context_entries(self) -> Sequence[Entry]:
-        """The entries that what the model is shown is made of."""
+        """The entries from which the model's context is built."""
         return self.get_branch()
 
     def build_session_projection(self) -> SessionContext:
-        """What the model is shown at the leaf, and who answers there."""
+        """The context of the model at the leaf, with model and thinking level."""
         return build_session_context(self._log)
 
     @property
@@ -104,21 +104,18 @@ class SessionReader:
         return self._link.session.talk.log
 
 
-# ``ctx.model_registry``: the models that there are, by the names of the original.
-
-
 AddProvider: TypeAlias = Callable[[ModelProvider | str, Mapping[str, Any] | None], Registration]
 
 
 class ExtensionModelRegistry:
-    """Every wrap of the session stands around what is asked here."""
+    """The known models, under the names of the original. Model wraps apply to requests."""
 
-    def __init__(self, link: Link, add_provider: AddProvider) -> None:
+    def __init__(self, link: SessionLink, add_provider: AddProvider) -> None:
         self._link = link
         self._add_provider = add_provider
 
     def get_all(self) -> tuple[Model, ...]:
-        """Every model that is known."""
+        """Every known model."""
         return self._registry.get_all()
 
     def get_available(self) -> tuple[Model, ...]:
@@ -126,29 +123,29 @@ class ExtensionModelRegistry:
         return self._registry.get_available()
 
     def find(self, provider: str, model_id: str) -> Model | None:
-        """The model of exactly that name."""
+        """The model with exactly that name."""
         return self._registry.find(provider, model_id)
 
-    def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
-        """What a person means by ``pattern``."""
+    def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
+        """The model that ``pattern`` refers to."""
         return self._registry.resolve(pattern, provider)
 
     def has_configured_auth(self, model: Model) -> bool:
-        """Whether requests to a model have credentials to go with."""
+        """Whether requests to a model have credentials."""
         return self._registry.has_configured_auth(model)
 
     async def get_api_key_and_headers(self, model: Model) -> tuple[str | None, dict[str, str]]:
-        """What requests to a model take along; nothing where there are no credentials."""
+        """API key and headers of requests to a model; empty without credentials."""
         return await self._registry.get_api_key_and_headers(model)
 
     async def refresh(self) -> None:
-        """Ask every provider for its current models; those that fail keep what they had."""
+        """Fetch the model list of every provider; a provider that fails keeps its old list."""
         await self._registry.refresh()
 
     def stream(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
-        """Ask a model beside the conversation, and iterate over its answer."""
+        """Send a request outside the conversation and iterate over the answer."""
         return self._link.session.models.ask(model, context, options or StreamOptions())
 
     stream_simple = stream
@@ -170,13 +167,11 @@ class ExtensionModelRegistry:
         return self._link.session.models.registry
 
 
-# A session as data, in one order: what there is, then every entry, event, move and choice.
-
-
 class Feed:
-    """Iterates over a session from now on, until it ends or ``close``.
+    """Iterates over a session as ordered data until it ends or ``close`` is called.
 
-    A reader that is more than ``size`` items behind is given a new snapshot in their place.
+    The first item is a snapshot; entries, events, leaf moves and state changes follow. A reader
+    that is more than ``size`` items behind gets a new snapshot instead.
     """
 
     def __init__(self, session: HostedSession, *, size: int) -> None:
@@ -188,12 +183,12 @@ class Feed:
         self._closed = False
         self._start()
         self._ends = (
-            session.events.subscribe(self._hear),
+            session.events.subscribe(self._handle_event),
             session.events.on_moved(self._look),
         )
 
     def close(self) -> None:
-        """End the iteration after what has been told so far."""
+        """End the iteration after the items that are already queued."""
         if not self._closed:
             self._closed = True
             for end in self._ends:
@@ -212,7 +207,7 @@ class Feed:
         return self._items.popleft()
 
     def _start(self) -> None:
-        """Begin with everything that there is."""
+        """Queue a snapshot of the session."""
         log, partial = self._session.talk.log, self._session.talk.partial_answer
         self._items.clear()
         self._seen, self._leaf = len(log.tree), log.leaf_id
@@ -228,23 +223,23 @@ class Feed:
             },
         )
 
-    def _hear(self, event: Any) -> None:
+    def _handle_event(self, event: Any) -> None:
         if len(self._items) >= self._size:
             self._start()
             return
-        if not isinstance(event, MessageUpdate):  # tokens change nothing else, and are many
+        if not isinstance(event, MessageUpdate):  # tokens are frequent and change nothing else
             self._look()
         self._put("event", msgspec.to_builtins(event))
 
     def _look(self) -> None:
-        """Tell what is new in the log, which has it before anybody is told, and in the state."""
+        """Queue new entries and state changes; the log has them before events are emitted."""
         self._entries()
         if (state := self._chosen()) != self._state:
             self._state = state
             self._put("state", msgspec.to_builtins(self._session.facts.state()))
 
     def _chosen(self) -> Any:
-        """The state without what events tell anyway."""
+        """The state without the fields that events report anyway."""
         return replace(
             self._session.facts.state(),
             is_streaming=False,

@@ -1,4 +1,4 @@
-"""Resources, as extensions load them and bring kinds and sources of their own."""
+"""Resources for extensions: loading, and kinds and sources that extensions add."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pi.base.records import replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.handlers import Failed
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.resources import kinds
 from pi.coding.resources.discovery import Resources
@@ -27,7 +27,7 @@ from pi.coding.resources.kinds import (
 from pi.coding.resources.sources import SourceInfo
 
 OWN = 100
-"""The priority of what the session itself uses."""
+"""Priority of the resources that the session itself uses."""
 
 
 def _item(key: str, value: Any, source: SourceInfo) -> ResourceItem:
@@ -53,18 +53,23 @@ DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
     "skills": _skills,
     "prompts": _prompts,
 }
-"""Kinds that every session looks for anyway."""
+"""Kinds that every session discovers anyway."""
 
 
 BUILT_IN = {kind.name: kind for kind in (kinds.RULES, kinds.SKILLS, kinds.PROMPTS)}
-"""What files mean without any extension."""
+"""Kinds that are known without any extension."""
 
 
 class ExtensionResources:
-    """Rules, skills, prompts, and whatever kinds extensions add. Trust holds for all of them."""
+    """Rules, skills, prompts, and kinds that extensions add. Trust applies to all of them."""
 
     def __init__(
-        self, link: Link, scope: Scope, registries: Registries, owner: Owner, failed: Failed
+        self,
+        link: SessionLink,
+        scope: Scope,
+        registries: Registries,
+        owner: Owner,
+        failed: ReportHandlerFailure,
     ) -> None:
         self._link = link
         self._scope = scope
@@ -73,9 +78,9 @@ class ExtensionResources:
         self._failed = failed
 
     def load(self, kind: str) -> tuple[ResourceItem, ...]:
-        """Everything of a kind as it is now, what counts most first, shadowed values included.
+        """Every resource of a kind, highest priority first, shadowed ones included.
 
-        Of skills and prompts those of the session come first, then those of other agents.
+        Skills and prompts of the session come before those of other agents.
         """
         place = self._link.session.place
         own = tuple(DISCOVERED[kind](place.resources)) if kind in DISCOVERED else ()
@@ -86,12 +91,12 @@ class ExtensionResources:
         )
 
     def add_kind(self, kind: str, parse: Parse, key: Key) -> Registration:
-        """Have one more kind: ``parse(text, path)`` makes a value, ``key(value)`` is its name."""
+        """Add a kind: ``parse(text, path)`` returns a value, ``key(value)`` its name."""
         made = ResourceKind(name=kind, parse=parse, key=key)
         return self._keep(self._registries.resource_kinds.add(kind, made, self._owner))
 
     def add_source(self, kind: str, find: Find, *, priority: int = 0) -> Registration:
-        """Look for a kind in more places: ``find(where)`` gives paths; higher priority counts."""
+        """Search a kind in more places: ``find(where)`` returns paths; higher priority wins."""
         source = ResourceSource(kind=kind, name=self._owner.name, find=find, priority=priority)
         return self._keep(self._registries.resource_sources.add(source, self._owner))
 
@@ -99,8 +104,8 @@ class ExtensionResources:
         known = self._registries.resource_kinds.get(kind) or BUILT_IN.get(kind)
         if known is None:
             raise ExtensionError(
-                f"There is no kind of resources called {kind!r}.",
-                hint="add_kind says what its files mean.",
+                f"Unknown kind of resource {kind!r}.",
+                hint="Register it with ctx.resources.add_kind.",
             )
         return known
 

@@ -1,4 +1,4 @@
-"""Models, as one extension names and asks them beside the conversation."""
+"""Services for one extension: models, credentials, settings, HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
-from pi.coding.extension_host.api.loaded_extension import Instance
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.contributions.credentials import (
     AuthSource,
     AuthSources,
@@ -27,7 +27,7 @@ from pi.coding.extension_host.contributions.credentials import (
 )
 from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.models.registry import Resolver
 from pi.coding.settings.files import value_at
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 
 
 Asked: TypeAlias = str | Sequence[Message] | Request
-"""A question: its words, its messages, or all of it, as ``ctx.next_request()`` gives it."""
+"""A question: text, messages, or a whole request as ``ctx.next_request()`` returns it."""
 
 
 class ExtensionModels:
-    """Every wrap of the session stands around what is asked here."""
+    """Model requests outside the conversation. Model wraps of the session apply to them."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
         self._link = instance.link
 
     def resolve(self, name: str) -> Model | None:
-        """The model that a person means by ``name``."""
+        """The model that ``name`` refers to."""
         choice = self._link.session.models.registry.resolve(name)
         return None if choice is None else choice.model
 
     def add_resolver(self, resolver: Resolver, *, at: At = "normal") -> Registration:
-        """Have ``resolver(name)`` say what names mean: a model, another name, or ``None``.
+        """Let ``resolver(name)`` resolve model names: to a model, another name, or ``None``.
 
-        The first that knows a name counts, also for ``--model``; then come the usual patterns.
+        The first result wins, also for ``--model``; the usual patterns come last.
         """
-        return self._instance.add_row(self._instance.shelves.registries.resolvers, resolver, at)
+        return self._instance.add_row(self._instance.state.registries.resolvers, resolver, at)
 
     def available(self) -> tuple[Model, ...]:
-        """Every model that could be asked."""
+        """Every model that has credentials."""
         return self._link.session.models.registry.get_available()
 
     def ask(
@@ -72,7 +72,7 @@ class ExtensionModels:
         system: str = "",
         options: StreamOptions | None = None,
     ) -> EventStream:
-        """Ask, and iterate over the answer; the session's own model if no other is named."""
+        """Send a request and iterate over the answer; the default is the session's model."""
         request = question if isinstance(question, Request) else None
         options = options or StreamOptions()
         if request is not None:
@@ -96,33 +96,28 @@ class ExtensionModels:
         return tuple(question)
 
     def _asked(self, model: Model | str | None, request: Request | None) -> Model:
-        """Who is meant: whoever is named, else whoever the request is for."""
+        """The named model, else the model of the request, else the current one."""
         if model is None:
             found = self._link.session.models.current if request is None else request.model
         else:
             found = self.resolve(model) if isinstance(model, str) else model
         if found is None:
             raise ExtensionError(
-                f"There is no model to ask: {model or 'none is chosen'}.",
-                hint="pi.models.available() gives those that can be asked.",
+                f"No model available: {model or 'none is selected'}.",
+                hint="pi.models.available() lists the models that have credentials.",
             )
         return found
 
 
-# Credentials, as one extension asks for them and adds to them.
-
-
 class ExtensionAuth:
-    """Keys of providers and of other services; extensions may know of some, and add logins."""
+    """API keys of providers and other services; extensions can add sources and logins."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
-        self._sources = AuthSources(
-            instance.shelves.registries.auth_sources, instance.shelves.failed
-        )
+        self._sources = AuthSources(instance.state.registries.auth_sources, instance.state.failed)
 
     async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
-        """The key for ``name``: of a source, the store, or the first of these variables."""
+        """The key for ``name``: from a source, the store, or the first of these variables."""
         session = self._instance.link.session
         key = await self._sources.key(name)
         if key is None and session.models.registry.models.get_provider(name) is not None:
@@ -140,52 +135,49 @@ class ExtensionAuth:
         return key
 
     async def set(self, name: str, key: str) -> None:
-        """Store a key."""
+        """Store an API key."""
         credentials = self._instance.link.session.place.credentials
         await credentials.set(name, ApiKeyCredential(key=key))
 
     def add_source(
         self, find: FindKey, *, names: Collection[str] | None = None, at: At = "normal"
     ) -> Registration:
-        """Have ``find(name)`` asked for keys before the store; the first that gives one counts.
+        """Call ``find(name)`` for keys before the store is read; the first key wins.
 
-        ``names`` are those that it has keys for: their models can be chosen without asking. One
-        that raises ``AuthUnavailable`` forbids that anybody else is asked.
+        ``names`` are the providers it has keys for: their models can be selected without calling
+        it. If it raises ``AuthUnavailable``, no other source is used.
         """
         source = AuthSource(find=find, names=None if names is None else frozenset(names))
-        return self._instance.add_row(self._instance.shelves.registries.auth_sources, source, at)
+        return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
 
     def add_login(
         self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
     ) -> Registration:
-        """Have ``/login name`` store a key or, with ``oauth``, sign in to a service."""
+        """Let ``/login name`` store an API key or, with ``oauth``, sign in to a service."""
         flow = None if oauth is None else oauth_from(oauth, name)
         service = Service(name, label or (flow.name if flow else name), flow)
         return self._instance.keep(
-            self._instance.shelves.providers.add(service, self._instance.owner)
+            self._instance.state.providers.add(service, self._instance.owner)
         )
-
-
-# What the program does for extensions: settings, the network.
 
 
 T = TypeVar("T")
 
 
 class ExtensionSettings:
-    """Settings that an extension has, below a name of its own in ``settings.json``."""
+    """Settings of an extension, under its own name in ``settings.json``."""
 
-    def __init__(self, link: Link, scope: Scope) -> None:
+    def __init__(self, link: SessionLink, scope: Scope) -> None:
         self._link = link
         self._scope = scope
         self._declared: dict[str, tuple[Any, Any, str]] = {}
 
     def declare(self, key: str, kind: type[T], default: T, help: str = "") -> None:
-        """Say that there is a setting ``key``, dotted as in the file."""
+        """Declare the setting ``key``, dotted as in the file."""
         self._declared[key] = (kind, default, help)
 
     def get(self, key: str) -> Any:
-        """Its value; the default if it is not there, or of another kind than declared."""
+        """The value; the default if it is missing or of another type than declared."""
         kind, default, _ = self._declared.get(key, (Any, None, ""))
         raw = value_at(self._link.session.place.settings.raw, key.split("."))
         if raw is None:
@@ -196,20 +188,20 @@ class ExtensionSettings:
             return default
 
     def on_change(self, listener: Callable[[], None]) -> Registration:
-        """Have ``listener`` called after every change of any setting."""
+        """Call ``listener`` after every change of any setting."""
         settings = self._link.session.place.settings
         return self._scope.keep(Registration(settings.on_change(listener)))
 
     @property
     def declared(self) -> Mapping[str, tuple[Any, Any, str]]:
-        """What was declared: kind, default and help by key."""
+        """Declared settings: type, default and help by key."""
         return self._declared
 
 
 class ExtensionHttp:
-    """The network, through the program's own client: proxy, certificates, timeouts."""
+    """HTTP with the client of pi: proxy, certificates, timeouts."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
 
     async def request(
@@ -220,9 +212,9 @@ class ExtensionHttp:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> HttpResponse:
-        """A whole answer; ``HttpError`` if there is none."""
-        wanted = _request(url, method, headers, body)
-        return await self._link.session.place.http().request(wanted)
+        """Send a request and read the whole response. Raises ``HttpError`` if there is none."""
+        request = _request(url, method, headers, body)
+        return await self._link.session.place.http().request(request)
 
     def stream(
         self,
@@ -232,13 +224,13 @@ class ExtensionHttp:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> AbstractAsyncContextManager[ResponseStream]:
-        """``async with`` an answer as it arrives; iterating over it gives its bytes."""
-        wanted = _request(url, method, headers, body)
-        return self._link.session.place.http().stream(wanted)
+        """``async with`` a response as it arrives; iterating over it yields bytes."""
+        request = _request(url, method, headers, body)
+        return self._link.session.place.http().stream(request)
 
 
 def _request(url: str, method: str, headers: Mapping[str, str] | None, body: bytes) -> HttpRequest:
-    # Here, not above: no HTTP client before the first request.
+    # Deferred import: the HTTP client is loaded with the first request.
     from pi.ai.http.request import HttpRequest
 
     return HttpRequest(method=method, url=url, headers=tuple((headers or {}).items()), body=body)

@@ -1,4 +1,4 @@
-"""Small things that an extension remembers: for the session, the project, or everywhere."""
+"""What an extension stores: key-value stores, long outputs, and objects shared by sessions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ StorePlace: TypeAlias = Literal["session", "project", "global"]
 
 
 class SessionStore:
-    """Values that are kept in the session itself, and so follow its branches."""
+    """Values stored in the session itself; they follow its branches."""
 
     def __init__(self, session: HostedSession, name: str) -> None:
         self._session = session
         self._type = f"store:{name}"
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What was stored last on this branch."""
+        """The last value on this branch."""
         for entry in reversed(tuple(self._session.talk.log.branch())):
             if isinstance(entry, Custom) and entry.custom_type == self._type:
                 data = entry.data if isinstance(entry.data, dict) else {}
@@ -48,19 +48,19 @@ class SessionStore:
         )
 
     async def delete(self, key: str) -> None:
-        """Store nothing."""
+        """Remove a value."""
         await self._session.talk.add(Custom(custom_type=self._type, data={"key": key}))
 
 
 class FileStore:
-    """Values in a file; others who write to it at the same time lose nothing."""
+    """Values in a file, protected by a lock against concurrent writers."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
         self._clock = clock
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is stored."""
+        """The stored value."""
         return self._read().get(key, default)
 
     async def set(self, key: str, value: Any) -> None:
@@ -68,7 +68,7 @@ class FileStore:
         self._change(key, value)
 
     async def delete(self, key: str) -> None:
-        """Store nothing."""
+        """Remove a value."""
         self._change(key, None)
 
     def _change(self, key: str, value: Any) -> None:
@@ -87,18 +87,18 @@ class FileStore:
             return {}
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
-        except UNREADABLE as problem:
+        except UNREADABLE as error:
             raise PiError(
-                f"What an extension has stored in {self._path} cannot be read: {problem}",
-                hint="Repair the file, or remove it.",
-            ) from problem
+                f"Cannot read extension data in {self._path}: {error}",
+                hint="Repair or remove the file.",
+            ) from error
 
 
 Store: TypeAlias = SessionStore | FileStore
 
 
 def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: Path) -> Store:
-    """Where the extension called ``name`` keeps its things."""
+    """The store of the extension called ``name``."""
     if place == "session":
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
@@ -110,17 +110,14 @@ def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: 
     return FileStore(folder / "global.json", session.place.clock)
 
 
-# Long outputs, as extensions keep them: whole, or as they come.
-
-
-MOST_IN_MEMORY = 64 * 1024 * 1024
-"""Bytes of an output that a session without a folder keeps."""
+MAX_IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of an output that are kept if the session has no folder."""
 
 
 class OutputSink:
-    """Takes an output as it comes and holds its end; all of it is an artifact once it is long.
+    """Collects an output and keeps its end; a long output is saved whole as an artifact.
 
-    ``with`` closes it. What is written must not be read from the artifact before that.
+    Use it in a ``with`` statement. The artifact must not be read before the sink is closed.
     """
 
     def __init__(self, artifacts: Artifacts, kind: str) -> None:
@@ -131,23 +128,26 @@ class OutputSink:
         self._is_closed = False
 
     def write(self, data: str | bytes) -> None:
-        """Add to the end; bytes may be cut inside a character."""
+        """Append data; bytes may end inside a character."""
         self._output.add(data.encode("utf-8", "replace") if isinstance(data, str) else data)
 
     def close(self) -> None:
-        """Nothing more comes; a second time does no harm."""
+        """End the output; a second call does nothing."""
         if not self._is_closed:
             self._is_closed = True
             self._output.finish()
 
     @property
     def number(self) -> str | None:
-        """Of the artifact with all of it, when it is closed; ``None`` if ``text`` is all of it."""
+        """Number of the artifact with the whole output, set once closed.
+
+        ``None`` if ``text`` is complete.
+        """
         return self._number
 
     @property
     def text(self) -> str:
-        """What a model should read: the last lines, and where all of them are."""
+        """The text for the model: the last lines, and where the whole output is."""
         written = self._output.written()
         tail = written.tail
         if not tail.truncated:
@@ -168,10 +168,10 @@ class OutputSink:
         return f"artifact://{number}" if path is None else str(path)
 
     def _open(self) -> Spill:
-        """Where all of it goes: a file, or memory where the session has no folder."""
+        """Open the destination: a file, or memory if the session has no folder."""
         artifact = self._artifacts.allocate(self._kind)
         if artifact is None:
-            return Spill(_Kept(self._save), [Path(self._kind)], most=MOST_IN_MEMORY)
+            return Spill(_MemoryFile(self._save), [Path(self._kind)], most=MAX_IN_MEMORY)
         self._number = artifact.id
         only_here = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         file = os.fdopen(os.open(artifact.path, only_here, 0o600), "wb")
@@ -181,8 +181,8 @@ class OutputSink:
         self._number = self._artifacts.save(self._kind, text)
 
 
-class _Kept(io.BytesIO):
-    """A file in memory that hands over what was written when it is closed."""
+class _MemoryFile(io.BytesIO):
+    """A file in memory that passes its content on when it is closed."""
 
     def __init__(self, keep: Callable[[str], None]) -> None:
         super().__init__()
@@ -201,34 +201,31 @@ class ExtensionArtifacts:
         self._artifacts = artifacts
 
     def save(self, kind: str, text: str) -> str:
-        """Keep a text; its number, as ``artifact://`` wants it. ``kind`` is what made the text."""
+        """Save a text that ``kind`` produced. Returns its number, for ``artifact://``."""
         return self._artifacts.save(kind, text)
 
     def sink(self, kind: str) -> OutputSink:
-        """Takes an output of any length as it comes, in bounded memory."""
+        """A sink for output of any length, in bounded memory."""
         return OutputSink(self._artifacts, kind)
 
     def read(self, number: int | str) -> str | None:
-        """The text of an artifact; ``None`` if there is none of that number."""
+        """The text of an artifact; ``None`` if it does not exist."""
         return self._artifacts.read(int(number))
 
     def path(self, number: int | str) -> Path | None:
-        """The file of an artifact; ``None`` if it is in memory, or nowhere."""
+        """The file of an artifact; ``None`` if it does not exist or is in memory."""
         return self._artifacts.path(int(number))
 
     def numbers(self) -> list[int]:
-        """Of all artifacts that there are, in order."""
+        """The numbers of all artifacts, in order."""
         return self._artifacts.numbers()
-
-
-# What outlives a session: made once per process, counted, and closed when nobody uses it.
 
 
 T = TypeVar("T")
 
 
-class _Thing:
-    """Something that is shared, with the lifetime that it was made in."""
+class _SharedObject:
+    """One shared object with its scope."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -237,13 +234,13 @@ class _Thing:
         self.lingering: asyncio.Task[None] | None = None
 
 
-class SharedThings:
-    """By key. One per process; sessions take and release."""
+class SharedObjects:
+    """Objects by key that outlive sessions: created once per process, closed when unused."""
 
     def __init__(self) -> None:
-        self._things: dict[Hashable, _Thing] = {}
+        self._objects: dict[Hashable, _SharedObject] = {}
 
-    async def take(
+    async def acquire(
         self,
         key: Hashable,
         make: Callable[[Scope], Awaitable[T]],
@@ -252,55 +249,57 @@ class SharedThings:
         report: Report,
         linger: float,
     ) -> T:
-        """What ``make`` has made for ``key``; released when ``user`` ends."""
-        thing = self._things.get(key)
-        if thing is None:
+        """The object that ``make`` created for ``key``; released when ``user`` is closed."""
+        shared = self._objects.get(key)
+        if shared is None:
             scope = Scope(user.clock, name=f"shared {key}", report=report)
-            thing = _Thing(scope)
-            self._things[key] = thing
-            await self._make(key, thing, make)
-        if thing.lingering is not None:
-            thing.lingering.cancel()
-            thing.lingering = None
-        thing.users += 1
-        user.on_close(lambda: self._release(key, thing, linger, user.clock))
-        result: T = await asyncio.shield(thing.made)
+            shared = _SharedObject(scope)
+            self._objects[key] = shared
+            await self._make(key, shared, make)
+        if shared.lingering is not None:
+            shared.lingering.cancel()
+            shared.lingering = None
+        shared.users += 1
+        user.on_close(lambda: self._release(key, shared, linger, user.clock))
+        result: T = await asyncio.shield(shared.made)
         return result
 
     async def close(self) -> None:
-        """End everything, whoever uses it."""
-        things, self._things = self._things, {}
-        for thing in things.values():
-            if thing.lingering is not None:
-                thing.lingering.cancel()
-            await thing.scope.close()
+        """Close everything, even if it is in use."""
+        objects, self._objects = self._objects, {}
+        for shared in objects.values():
+            if shared.lingering is not None:
+                shared.lingering.cancel()
+            await shared.scope.close()
 
     async def _make(
-        self, key: Hashable, thing: _Thing, make: Callable[[Scope], Awaitable[T]]
+        self, key: Hashable, shared: _SharedObject, make: Callable[[Scope], Awaitable[T]]
     ) -> None:
         try:
-            thing.made.set_result(await make(thing.scope))
+            shared.made.set_result(await make(shared.scope))
         except BaseException:
-            self._things.pop(key, None)
-            thing.made.cancel()
-            await thing.scope.close()
+            self._objects.pop(key, None)
+            shared.made.cancel()
+            await shared.scope.close()
             raise
 
-    async def _release(self, key: Hashable, thing: _Thing, linger: float, clock: Clock) -> None:
-        thing.users -= 1
-        if thing.users > 0:
+    async def _release(
+        self, key: Hashable, shared: _SharedObject, linger: float, clock: Clock
+    ) -> None:
+        shared.users -= 1
+        if shared.users > 0:
             return
         if linger <= 0:
-            await self._end(key, thing)
+            await self._end(key, shared)
             return
 
         async def wait() -> None:
             await clock.sleep(linger)
-            await self._end(key, thing)
+            await self._end(key, shared)
 
-        thing.lingering = asyncio.get_running_loop().create_task(wait(), name=f"shared {key}")
+        shared.lingering = asyncio.get_running_loop().create_task(wait(), name=f"shared {key}")
 
-    async def _end(self, key: Hashable, thing: _Thing) -> None:
-        if self._things.get(key) is thing:
-            del self._things[key]
-        await thing.scope.close()
+    async def _end(self, key: Hashable, shared: _SharedObject) -> None:
+        if self._objects.get(key) is shared:
+            del self._objects[key]
+        await shared.scope.close()

@@ -1,4 +1,4 @@
-"""Sessions that work for a session: with what guards it, and never longer than it."""
+"""Nested sessions that extensions start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pi.coding.port.session import NestedSession
 
 
 class SessionHandle:
-    """A nested session that is at work; it ends with the scope that began it."""
+    """A running nested session; it is closed with the scope that started it."""
 
     def __init__(self, session: NestedSession, spec: SubSession, scope: Scope) -> None:
         self._session = session
@@ -27,19 +27,19 @@ class SessionHandle:
         self._task = scope.spawn(self._work(), name="sub-session")
 
     def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Have ``listener`` called with every public event of it; gives what ends that."""
+        """Subscribe ``listener`` to its public events. Returns an unsubscribe function."""
         return self._session.subscribe(listener)
 
     async def steer(self, text: str) -> None:
-        """Tell it something while it works."""
+        """Send a message to the running session."""
         await self._session.steer(text)
 
     async def abort(self) -> None:
-        """End it; its result is what it had come to."""
+        """Abort it; its result is the last answer so far."""
         await self._session.abort()
 
     async def result(self) -> AssistantMessage | None:
-        """Its last answer; ``CancelledError`` if its parent ended before."""
+        """Its last answer. Raises ``CancelledError`` if the parent session ended before."""
         answer: AssistantMessage | None = await asyncio.shield(self._task)
         return answer
 
@@ -53,7 +53,7 @@ class SessionHandle:
             await self._session.close()
 
     def _limits(self) -> list[Coroutine[Any, Any, Any]]:
-        """What ends it before it has come to an end itself."""
+        """Conditions that end the session early."""
         spec, limits = self._spec, list[Coroutine[Any, Any, Any]]()
         if spec.seconds is not None:
             limits.append(self._clock.sleep(spec.seconds))
@@ -77,7 +77,7 @@ class SessionHandle:
             await asyncio.wait({work, *ends})
 
     def _count(self, event: Any) -> None:
-        """See what it has done so far."""
+        """Count turns and cost."""
         if isinstance(event, TurnEnd):
             self._turns += 1
             self._cost += event.message.usage.cost.total
@@ -86,8 +86,8 @@ class SessionHandle:
                 self._spent.set()
 
 
-def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Those extensions of a session that are loaded in one that works for it."""
+def inherited_extensions(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The extensions of a session that are also loaded in its nested session."""
     match spec.extensions:
         case "all":
             return tuple(found)
@@ -97,7 +97,7 @@ def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, 
             known = {candidate.name for candidate in found}
             if missing := [name for name in names if name not in known]:
                 raise ExtensionError(
-                    f"There is no extension called {missing[0]!r} in this session.",
-                    hint=f"It has {', '.join(sorted(known)) or 'none'}.",
+                    f"Unknown extension {missing[0]!r}.",
+                    hint=f"Extensions of this session: {', '.join(sorted(known)) or 'none'}.",
                 )
     return tuple(each for each in found if each.name in names or each.declared().sub_sessions)

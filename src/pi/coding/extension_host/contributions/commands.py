@@ -1,4 +1,4 @@
-"""Commands of extensions: ``/name arguments``."""
+"""Commands (``/name arguments``) and input modes of extensions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pi.coding.port.extensions import InputMode
 from pi.coding.resources.sources import SourceInfo
 
 CommandHandler: TypeAlias = Callable[[str, Any], Awaitable[Any] | Any]
-"""Gets what follows the name, and a context."""
+"""Gets the arguments and a context."""
 Completions: TypeAlias = Callable[[str], Awaitable[Sequence[str] | None] | Sequence[str] | None]
-"""What an argument that begins like this could be."""
+"""Returns completions of a partly typed argument."""
 
 BUILT_IN = frozenset(
     {
@@ -45,11 +45,11 @@ BUILT_IN = frozenset(
         "debug",
     }
 )
-"""Commands of the original, which no extension can replace; all others of the screen yield."""
+"""Commands of the original, which extensions cannot replace; other built-in commands give way."""
 
 
 class DeclaredCommand(Record):
-    """One command, as a manifest may declare it before its extension is loaded."""
+    """A command as a manifest declares it, before its extension is loaded."""
 
     name: str
     description: str = ""
@@ -57,7 +57,7 @@ class DeclaredCommand(Record):
 
 
 class ExtensionCommand(DeclaredCommand):
-    """One command, and what it does."""
+    """A command with its handler."""
 
     handler: CommandHandler
     completions: Completions | None = None
@@ -69,39 +69,39 @@ C = TypeVar("C", bound=DeclaredCommand)
 
 
 def split_command(text: str) -> tuple[str, str]:
-    """The name behind the slash, and what follows it."""
+    """The command name after the slash, and its arguments."""
     name = text[1:].split(maxsplit=1)[0] if text[1:2].strip() else ""
     return name, text[1 + len(name) :].strip()
 
 
 class Commands(Generic[C]):
-    """All commands. Those that share a name are told apart by numbers."""
+    """All commands. Commands that share a name get numbers."""
 
     def __init__(self) -> None:
         self._rows: OrderedList[C] = OrderedList()
 
     def add(self, command: C, owner: Owner) -> Callable[[], None]:
-        """Have one more command; gives what takes it away again."""
+        """Add a command. Returns a function that removes it."""
         return self._rows.add(command, owner)
 
     def listed(self) -> list[tuple[str, C]]:
-        """Every command with the name that it can be called by; bundled ones come last."""
+        """Every command with its unique name; bundled ones come last."""
         return list(self._named())
 
     def find(self, text: str) -> tuple[C, str] | None:
-        """The command that ``text`` calls, and its arguments; ``None`` if it calls none."""
+        """The command that ``text`` calls, with its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
         name, arguments = split_command(text)
         by_name = dict(self._named())
         if name in by_name:
             return by_name[name], arguments
-        # Of several the one that is nearest to the person counts when no number is said.
+        # Without a number, the command of the highest rank wins.
         same = [command for command in self._rows.values if command.name == name]
         return (same[-1], arguments) if same and name not in BUILT_IN else None
 
     def hidden(self) -> list[tuple[str, Owner]]:
-        """Commands that a built-in one stands in front of, and whose they are."""
+        """Commands that a built-in command hides, with their owners."""
         return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]
 
     def _named(self) -> Iterator[tuple[str, C]]:
@@ -115,15 +115,12 @@ class Commands(Generic[C]):
             yield name, row.value
 
 
-# Texts that go to an extension because of how they begin.
-
-
 RESERVED = ("/", "!", "@")
-"""What begins with these means something already."""
+"""Prefixes that already have a meaning."""
 
 
-class OwnedMode(Record):
-    """A mode with its prefix, and what it is called with."""
+class RegisteredInputMode(Record):
+    """An input mode with its prefix and context."""
 
     prefix: str
     mode: InputMode
@@ -131,21 +128,21 @@ class OwnedMode(Record):
     owner: Owner
 
     def text_of(self, text: str) -> str:
-        """What stands behind the prefix."""
+        """The text after the prefix."""
         return text.removeprefix(self.prefix).strip()
 
 
-def checked_prefix(prefix: str) -> str:
-    """``prefix``, if an extension may have it."""
+def check_prefix(prefix: str) -> str:
+    """Return ``prefix``. Raises ``ExtensionError`` if an extension must not use it."""
     if not prefix or prefix.startswith(RESERVED) or prefix != prefix.strip():
         raise ExtensionError(
-            f"No input mode can begin with {prefix!r}.",
-            hint=f"Take a sign like $ that does not begin with {' or '.join(RESERVED)}.",
+            f"Invalid prefix for an input mode: {prefix!r}.",
+            hint=f"Use a prefix like $ that does not start with {' or '.join(RESERVED)}.",
         )
     return prefix
 
 
-def mode_of(modes: NamedRegistry[OwnedMode], text: str) -> OwnedMode | None:
-    """The mode that takes ``text``: the longest prefix counts."""
-    fitting = [prefix for prefix in modes.winners() if text.startswith(prefix)]
-    return modes.get(max(fitting, key=len)) if fitting else None
+def mode_of(modes: NamedRegistry[RegisteredInputMode], text: str) -> RegisteredInputMode | None:
+    """The mode for ``text``: the longest prefix wins."""
+    matching = [prefix for prefix in modes.winners() if text.startswith(prefix)]
+    return modes.get(max(matching, key=len)) if matching else None

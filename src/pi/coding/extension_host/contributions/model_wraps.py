@@ -1,4 +1,4 @@
-"""Standing around every model call of a session: what is sent, and what comes back."""
+"""Wraps around model calls, and the provider events of handlers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pi.coding.extension_host.events.run import (
 )
 
 Purpose: TypeAlias = Literal["turn", "summary", "extension", "warming"]
-"""Whom a request is for: the conversation, a summary, an extension, a provider's cache."""
+"""The purpose of a request: a turn, a summary, an extension, or warming a provider's cache."""
 
 
 class ModelRequest(Record):
-    """One request to a model, as a wrap may change it."""
+    """One model request; a wrap can change it."""
 
     model: Model
     messages: tuple[Message, ...]
@@ -38,32 +38,32 @@ class ModelRequest(Record):
     purpose: Purpose = "turn"
 
 
-Ask: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
-"""Sends a request on, to the next wrap or to the model."""
-ModelWrap: TypeAlias = Callable[[ModelRequest, Ask], AsyncIterator[StreamEvent]]
-"""An async generator: gives the events of the answer, as others shall see them."""
+SendRequest: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
+"""Passes a request to the next wrap or to the model."""
+ModelWrap: TypeAlias = Callable[[ModelRequest, SendRequest], AsyncIterator[StreamEvent]]
+"""An async generator that yields the events of the answer."""
 
 
 class Wrapped(Record):
-    """A wrap, and the purposes that it is for."""
+    """A wrap with the purposes that it applies to."""
 
     wrap: ModelWrap
     purposes: frozenset[Purpose] | None = None
 
     def concerns(self, purpose: Purpose) -> bool:
-        """Whether requests of that purpose go through it."""
+        """Whether the wrap applies to requests of that purpose."""
         return self.purposes is None or purpose in self.purposes
 
 
-def asked_through(
+def stream_through(
     wraps: list[ModelWrap], request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
 ) -> EventStream:
-    """The answer to ``request`` as it comes out of all wraps; the first one is outermost."""
+    """Send ``request`` through all wraps; the first one is outermost."""
     return _Wrapping(wraps, request, ask).stream()
 
 
 class _Wrapping:
-    """One request on its way through the wraps, and its answer on the way back."""
+    """One request passing through the wraps, and its answer passing back."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class _Wrapping:
         self._innermost: EventStream | None = None
 
     def stream(self) -> EventStream:
-        # The time is that of the answer itself, which comes with its last event.
+        # The timestamp is set from the answer's last event.
         builder = MessageBuilder(self._request.model, now_ms=0)
         return EventStream(builder, self._answer)
 
     async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
-        ask: Ask = self._send
+        ask: SendRequest = self._send
         for wrap in reversed(self._wraps):
             ask = partial(_through, wrap, ask)
         try:
@@ -96,8 +96,8 @@ class _Wrapping:
             raise
         if builder.final is None:
             raise ProviderError(
-                "A model wrap ended without the end of an answer.",
-                hint="It must give the last event of the answer, too: Done or Failed.",
+                "A model wrap ended before the answer did.",
+                hint="It must also yield the last event of the answer: Done or Failed.",
             )
 
     def _send(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -125,7 +125,7 @@ class _Wrapping:
 
 
 def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
-    """Add to a block what has come; blocks are known by their place in the answer."""
+    """Append to a block of the answer; blocks are identified by their index."""
     index = event.content_index
     match event:
         case events.TextStart():
@@ -147,12 +147,14 @@ def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
             builder.end(index)
 
 
-def _through(wrap: ModelWrap, ask: Ask, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+def _through(
+    wrap: ModelWrap, ask: SendRequest, request: ModelRequest
+) -> AsyncIterator[StreamEvent]:
     return wrap(request, ask)
 
 
 def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
-    """Take over what only the finished message tells."""
+    """Copy the fields that only the finished message has."""
     builder.usage = message.usage
     builder.charged = message.usage.cost.total
     builder.response_id = message.response_id
@@ -171,15 +173,12 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
                 known.namespace = block.namespace
 
 
-# What goes over the wire, shown to handlers: headers, payload, and how the answer begins.
-
-
 _KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
 
 
-def watched(request: ModelRequest, hooks: Hooks) -> ModelRequest:
-    """``request``, with handlers asked before it is sent and told when it is answered."""
-    if not any(map(hooks.heard, _KINDS)):
+def with_provider_events(request: ModelRequest, hooks: Hooks) -> ModelRequest:
+    """Add the provider events to ``request``, if a handler subscribed to one of them."""
+    if not any(map(hooks.has_subscribers, _KINDS)):
         return request
     options = request.options
     headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}
@@ -187,14 +186,14 @@ def watched(request: ModelRequest, hooks: Hooks) -> ModelRequest:
     async def on_payload(payload: Json, model: Model) -> Json:
         if options.on_payload is not None:
             payload = await options.on_payload(payload, model) or payload
-        # Changed in place: wires put the headers together after they have asked for the payload.
-        await hooks.tell(BeforeProviderHeadersEvent(headers=headers))
-        return (await hooks.ask(BeforeProviderRequestEvent(payload=payload))).payload
+        # Changed in place: wires build the headers after ``on_payload`` returned.
+        await hooks.emit(BeforeProviderHeadersEvent(headers=headers))
+        return (await hooks.query(BeforeProviderRequestEvent(payload=payload))).payload
 
     async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
         if options.on_response is not None:
             await options.on_response(status, headers, model)
-        await hooks.tell(AfterProviderResponseEvent(status=status, headers=dict(headers)))
+        await hooks.emit(AfterProviderResponseEvent(status=status, headers=dict(headers)))
 
     return replace(
         request,

@@ -1,4 +1,4 @@
-"""Providers of models that extensions bring."""
+"""Model providers that extensions register."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pi.coding.extension_host.contributions.credentials import (
     oauth_from,
 )
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.wire_support.exchange import Services
@@ -38,11 +38,11 @@ if TYPE_CHECKING:  # importing it would load the HTTP client before any request 
 log = logging.getLogger(__name__)
 
 Answer: TypeAlias = Callable[[Call, MessageBuilder, Flush], Awaitable[None]]
-"""Fills the builder with the answer to a call, and flushes what others may see already."""
+"""Fills the builder with the answer to a call and flushes partial content."""
 
 
 class ProviderConfig(Record):
-    """A provider in words: one more server, or changes of one that there is."""
+    """A provider described by its fields: a new server, or changes to a known provider."""
 
     name: str = ""
     base_url: str = ""
@@ -51,15 +51,15 @@ class ProviderConfig(Record):
     """A literal, ``$NAME`` or ``!command``."""
     headers: dict[str, str] = field(default_factory=dict)
     auth_header: bool = False
-    """Whether the key is sent as ``Authorization: Bearer``, whatever the wire usually does."""
+    """Whether the key is sent as ``Authorization: Bearer``, regardless of the wire."""
     models: tuple[dict[str, Any], ...] = ()
-    """In the form of ``models.json``; in place of the provider's own list."""
+    """In the form of ``models.json``; replaces the provider's own list."""
     answer: Any = None
-    """Answers by itself, in place of a wire."""
+    """An ``Answer`` that replaces the wire."""
     oauth: Any = None
-    """How one signs in with ``/login``: an ``OAuthConfig`` or a dict of its fields."""
+    """How to sign in with ``/login``: an ``OAuthConfig`` or a dict of its fields."""
     refresh_models: Callable[[Access | None], Awaitable[Iterable[dict[str, Any]]]] | None = None
-    """Asks for the current models; they come in place of ``models``."""
+    """Fetches the current models; they replace ``models``."""
 
 
 class ConfiguredProvider(WireProvider):
@@ -75,7 +75,7 @@ class ConfiguredProvider(WireProvider):
         self._config = config
         self._environ = environ
         self._credential = credential
-        """What is stored for a provider."""
+        """Returns the stored credential of a provider."""
         self._oauth = None if config.oauth is None else oauth_from(config.oauth, id)
         self._listed = config.models
         open_to_all = config.api_key is not None or config.answer is not None
@@ -90,19 +90,19 @@ class ConfiguredProvider(WireProvider):
         super().__init__(row, self._models)
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Ask the extension for the current list of models."""
+        """Fetch the current models from the extension."""
         if self._config.refresh_models is not None:
             try:
                 self._listed = tuple(await self._config.refresh_models(access))
-            except Exception as problem:
+            except Exception as error:
                 raise ProviderError(
-                    f"{self.row.name} has no list of models: {problem}"
-                ) from problem
+                    f"Cannot list the models of {self.row.name}: {error}"
+                ) from error
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
-        """Ask the server, or the extension."""
+        """Send the call to the server, or to the extension."""
         if self._config.answer is not None:
             await self._config.answer(call, builder, flush)
             return
@@ -131,7 +131,7 @@ class ConfiguredProvider(WireProvider):
         return self._of_account(models)
 
     def _of_account(self, models: tuple[Model, ...]) -> tuple[Model, ...]:
-        """The models as they are for whoever is signed in."""
+        """The models, adapted to the account that is signed in."""
         if self._oauth is None or self._oauth.modify_models is None:
             return models
         try:
@@ -140,18 +140,18 @@ class ConfiguredProvider(WireProvider):
                 return models
             return tuple(self._oauth.modify_models(models, stored))
         except Exception:  # a look-up must not fail because of one provider
-            log.exception("the models of %s could not be adapted to the account", self.row.id)
+            log.exception("adapting the models of %s to the account failed", self.row.id)
             return models
 
 
 def _secrets(config: ProviderConfig) -> tuple[str, ...]:
-    """What of a description is secret, in value syntax."""
+    """The secrets of a description, in value syntax."""
     headers = (text for name, text in config.headers.items() if not PUBLIC_HEADERS.fullmatch(name))
     return (*((config.api_key,) if config.api_key else ()), *headers)
 
 
 class Service(WireProvider):
-    """Somebody who has no models, but whom one can sign in to all the same."""
+    """A service without models that supports ``/login``."""
 
     def __init__(self, id: str, name: str, oauth: OAuthConfig | None) -> None:
         login = None if oauth is None else ExtensionLogin(oauth)
@@ -159,7 +159,7 @@ class Service(WireProvider):
 
 
 class Providers:
-    """Those that extensions have registered: queued until there are models to add them to."""
+    """Registered providers; they are queued until the model collection is connected."""
 
     def __init__(self) -> None:
         self._models: Models | None = None
@@ -167,13 +167,13 @@ class Providers:
         self._replaced: dict[str, ModelProvider | None] = {}
 
     def connect(self, models: Models) -> None:
-        """Add everybody to ``models``, from now on at once."""
+        """Add all providers to ``models``, and later ones at once."""
         self._models = models
         for provider, _ in self._registered:
             self._apply(provider)
 
     def add(self, provider: ModelProvider, owner: Owner) -> Callable[[], None]:
-        """Have one more provider; gives what takes it away again."""
+        """Add a provider. Returns a function that removes it."""
         place = (provider, owner)
         self._registered.append(place)
         self._apply(provider)
@@ -186,7 +186,7 @@ class Providers:
         return remove
 
     def remove(self, name: str, owner: Owner) -> None:
-        """Take away what ``owner`` has registered under ``name``."""
+        """Remove what ``owner`` registered under ``name``."""
         for place in [*self._registered]:
             if place[1] == owner and place[0].row.id == name:
                 self._registered.remove(place)
@@ -199,7 +199,7 @@ class Providers:
             self._models.register(provider)
 
     def _restore(self, name: str) -> None:
-        """Have whoever served before: another extension, or pi itself."""
+        """Restore the previous provider: of another extension, or built in."""
         if self._models is None:
             return
         others = [provider for provider, _ in self._registered if provider.row.id == name]
@@ -216,13 +216,13 @@ def provider_from(
     environ: Mapping[str, str],
     credential: Callable[[str], Credential | None] = lambda name: None,
 ) -> ModelProvider:
-    """A provider as such, or made from a name and its description."""
+    """Return a provider, built from a name and its fields if necessary."""
     if not isinstance(given, str):
         return given
     if config is None:
         raise ExtensionError(
-            f"What the provider {given} is like is missing.",
-            hint="Give a dict with its base_url, api and models.",
+            f"The provider {given} has no configuration.",
+            hint="Pass a dict with base_url, api and models.",
         )
-    told = described(ProviderConfig, config, f"The provider {given}")
-    return ConfiguredProvider(given, told, environ, credential)
+    parsed = record_from_fields(ProviderConfig, config, f"The provider {given}")
+    return ConfiguredProvider(given, parsed, environ, credential)

@@ -1,4 +1,4 @@
-"""Texts that are no files but can be read like files: ``rule://name``, ``archive.zip:inner``."""
+"""References that tools read like files: ``rule://name``, ``archive.zip:inner``."""
 
 from __future__ import annotations
 
@@ -7,62 +7,62 @@ from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.files.layers import FileWritten
 from pi.coding.shell.output import Size, keep_head
 
 
 class ResourceRef(Record):
-    """Something that a path names."""
+    """A reference that a path names."""
 
     text: str
-    """The path, as it was written."""
+    """The path as written."""
     rest: str
-    """What the handler needs of it."""
+    """The part that the handler needs."""
 
 
 class ResourceWindow(Record):
-    """The lines that are wanted; a handler may give more."""
+    """The requested lines; a handler may return more."""
 
     offset: int = 1
     limit: int | None = None
 
 
 class Resource(Record):
-    """What a reference leads to."""
+    """The content of a reference."""
 
     text: str
     media_type: str = "text/plain"
 
 
 class ResourceHandler(Protocol):
-    """Reads; one with ``write(ref, text)`` can be written, too.
+    """Reads references; a handler with ``write(ref, text)`` also writes them.
 
-    With ``list(ref)``, which gives names, ``ls`` works as well; with ``complete(prefix)`` the
-    editor suggests how ``rest`` may go on. Both may be sync or async.
+    With ``list(ref)``, which returns names, ``ls`` works as well. With ``complete(prefix)`` the
+    editor completes ``rest``. Both may be sync or async.
     """
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        """The text; ``ToolFailed`` with what there is instead, if there is no such thing."""
+        """The text. Raises ``ToolFailed`` with the alternatives if the reference does not exist."""
         ...
 
 
 ParseReference: TypeAlias = Callable[[str], ResourceRef | None]
-"""What a path means; ``None`` if it is somebody else's."""
+"""Parses a path; ``None`` if it is another kind of path."""
 WriteReference: TypeAlias = Callable[[ResourceRef, str], Awaitable[Any]]
 """``write(ref, text)`` of a handler."""
 
 
 class Reference(Record):
-    """One way to write references, and who answers them."""
+    """A form of reference with its handler."""
 
     parse: ParseReference
     handler: Any
-    """A ``ResourceHandler``, perhaps one that writes."""
+    """A ``ResourceHandler``, possibly one that writes."""
 
 
 def scheme_form(scheme: str) -> ParseReference:
-    """The references that begin with ``scheme://``."""
+    """A parser of references that start with ``scheme://``."""
     prefix = f"{scheme}://"
 
     def parse(text: str) -> ResourceRef | None:
@@ -73,51 +73,51 @@ def scheme_form(scheme: str) -> ParseReference:
     return parse
 
 
-def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
-    """``read``, ``write`` and ``ls``, for references too; any other tool as it is."""
+def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
+    """Let ``read``, ``write`` and ``ls`` accept references; other tools are returned unchanged."""
     act = _ACTS.get(tool.name)
     if not references or act is None:
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> Any:
-        found = found_in(references, params.path or "")
+        found = find_reference(references, params.path or "")
         return await (tool.run(params, ctx) if found is None else act(*found, params))
 
     return replace(tool, run=run)
 
 
-def found_in(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
-    """Who answers a path, and what it means to them; of several the last counts."""
+def find_reference(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
+    """The handler of a path with the parsed reference; the last match wins."""
     for reference in reversed(references):
         if (ref := reference.parse(path)) is not None:
             return reference.handler, ref
     return None
 
 
-async def completed(references: Sequence[Reference], typed: str) -> list[str]:
-    """How a reference may go on of which this was typed."""
-    found = found_in(references, typed)
+async def complete_reference(references: Sequence[Reference], typed: str) -> list[str]:
+    """Completions for a partly typed reference such as ``rule://``."""
+    found = find_reference(references, typed)
     if found is None:
         return []
     handler, ref = found
     begin = ref.text.removesuffix(ref.rest)
-    return [begin + rest for rest in await completions(handler, ref.rest)]
+    return [begin + rest for rest in await handler_completions(handler, ref.rest)]
 
 
-async def completions(handler: Any, prefix: str) -> Sequence[str]:
-    """How what a handler needs of a reference may go on; nothing if it cannot say."""
+async def handler_completions(handler: Any, prefix: str) -> Sequence[str]:
+    """The completions of a handler; empty if it has none."""
     complete = getattr(handler, "complete", None)
     if complete is None:
         return ()
-    return await awaited(complete(prefix)) or ()
+    return await maybe_await(complete(prefix)) or ()
 
 
-async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
-    """What there is below a reference; ``ToolFailed`` if its handler cannot say."""
+async def list_reference(handler: Any, ref: ResourceRef) -> Sequence[str]:
+    """The names below a reference. Raises ``ToolFailed`` if its handler cannot list."""
     names = getattr(handler, "list", None)
     if names is None:
         raise ToolFailed(f"{ref.text} cannot be listed.")
-    found: Sequence[str] = await awaited(names(ref))
+    found: Sequence[str] = await maybe_await(names(ref))
     return found
 
 
@@ -127,9 +127,9 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     found: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
     lines = found.text.split("\n")
     first = max(offset, 1) - 1
-    wanted = "\n".join(lines[first : None if limit is None else first + limit])
-    data = wanted.encode("utf-8", "replace")
-    cut = keep_head(data, total=Size(wanted.count("\n") + 1, len(data)))
+    window = "\n".join(lines[first : None if limit is None else first + limit])
+    data = window.encode("utf-8", "replace")
+    cut = keep_head(data, total=Size(window.count("\n") + 1, len(data)))
     last = first + cut.output_lines
     if last >= len(lines) or not cut.content:
         return ToolResult.of(cut.content)
@@ -138,7 +138,7 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
 
 
 def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
-    """What writes to a reference; ``ToolFailed`` if its handler only reads."""
+    """The write method of a handler. Raises ``ToolFailed`` if the handler only reads."""
     write: WriteReference | None = getattr(handler, "write", None)
     if write is None:
         raise ToolFailed(f"{ref.text} can only be read.")
@@ -152,7 +152,7 @@ async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
 
 
 async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
-    return ToolResult.of("\n".join(await listed(handler, ref)) or "(nothing)")
+    return ToolResult.of("\n".join(await list_reference(handler, ref)) or "(nothing)")
 
 
 _ACTS: dict[str, Callable[[Any, ResourceRef, Any], Awaitable[ToolResult]]] = {

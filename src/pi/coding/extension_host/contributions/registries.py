@@ -1,4 +1,4 @@
-"""Everything that extensions have registered in one session, apart from handlers."""
+"""Everything that extensions registered in one session, except handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.agent.policy import Policy
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
-from pi.coding.extension_host.contributions.commands import Commands, ExtensionCommand, OwnedMode
+from pi.coding.extension_host.contributions.commands import (
+    Commands,
+    ExtensionCommand,
+    RegisteredInputMode,
+)
 from pi.coding.extension_host.contributions.credentials import AuthSource
 from pi.coding.extension_host.contributions.model_wraps import Wrapped
 from pi.coding.extension_host.contributions.references import Reference
@@ -17,7 +21,7 @@ from pi.coding.extension_host.contributions.views import Facts, View
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from pi.coding.files.layers import FileLayer
 from pi.coding.models.registry import Resolver
-from pi.coding.port.extensions import Clash, Sink
+from pi.coding.port.extensions import NameConflict, Sink
 from pi.coding.resources.kinds import ResourceKind, ResourceSource
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ Redactor: TypeAlias = Callable[[str, Sink], str]
 
 
 class Shortcut(Record):
-    """A key, and what it does."""
+    """A key with its handler."""
 
     key: str
     handler: Callable[[Any], Any]
@@ -41,14 +45,14 @@ class Shortcut(Record):
 
 
 class RankedPolicy(Record):
-    """A policy, and where it stands."""
+    """A policy with its position."""
 
     policy: Policy
     at: At
 
 
 class Registries:
-    """What counts now. Nothing here knows who reads it."""
+    """The current registrations of all extensions."""
 
     def __init__(
         self, *, tools_changed: Callable[[], None], policies_changed: Callable[[], None]
@@ -72,21 +76,21 @@ class Registries:
         self.resolvers: OrderedList[Resolver] = OrderedList()
         self.resource_kinds: NamedRegistry[ResourceKind] = NamedRegistry()
         self.resource_sources: OrderedList[ResourceSource] = OrderedList()
-        self.input_modes: NamedRegistry[OwnedMode] = NamedRegistry()
+        self.input_modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
         self.facts = Facts()
 
     def policies_at(self, at: At) -> list[Policy]:
-        """The policies of one rank, in order."""
+        """The policies of one position, in order."""
         return [ranked.policy for ranked in self.policies.values if ranked.at == at]
 
     def redacted(self, text: str, sink: Sink) -> str:
-        """``text`` as it may leave the program."""
+        """``text`` after all redactors."""
         for redact in self.redactors.values:
             text = redact(text, sink)
         return text
 
     def hidden_names(self) -> list[tuple[str, str, Owner, Owner]]:
-        """What was registered under a name that counts for somebody else."""
+        """Registrations whose name another extension won: kind, name, loser, winner."""
         kinds: dict[str, NamedRegistry[Any]] = {
             "tool": self.tools,
             "flag": self.flags,
@@ -99,19 +103,18 @@ class Registries:
             "kind of resource": self.resource_kinds,
         }
         hidden = ((kind, *row) for kind, names in kinds.items() for row in names.hidden())
-        return [row for row in hidden if row[2] != row[3]]  # whoever replaces their own wants it
+        return [
+            row for row in hidden if row[2] != row[3]
+        ]  # replacing an own registration is intended
 
 
-# Names that several extensions want: who has them, and who does not.
-
-
-def clashes(registries: Registries) -> list[Clash]:
-    """Every one. Commands of extensions that share a name all count, by numbers."""
+def name_conflicts(registries: Registries) -> list[NameConflict]:
+    """All name conflicts. Extension commands that share a name get numbers instead."""
     found = [
-        Clash(kind=kind, name=name, loser=loser.path, winner=winner.path)
+        NameConflict(kind=kind, name=name, loser=loser.path, winner=winner.path)
         for kind, name, loser, winner in registries.hidden_names()
     ]
     return found + [
-        Clash(kind="command", name=name, loser=owner.path, winner="pi")
+        NameConflict(kind="command", name=name, loser=owner.path, winner="pi")
         for name, owner in registries.commands.hidden()
     ]

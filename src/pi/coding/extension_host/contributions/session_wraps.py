@@ -1,4 +1,4 @@
-"""What extensions lend to a session: theirs, and what the session that it works for has."""
+"""Applies the contributions of extensions to a session and to its nested sessions."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pi.coding.bus import PASSED_ON
 from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
-    asked_through,
-    watched,
+    stream_through,
+    with_provider_events,
 )
-from pi.coding.extension_host.contributions.references import referring
+from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.tools import annotated, wrapped
-from pi.coding.extension_host.events.handlers import Failed, Hooks
-from pi.coding.extension_host.events.policy import HostPolicy
+from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
+from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
+from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer
 from pi.coding.prompt import tagged
 
 
-class Lending:
-    """Stands in and around what a session does; ``inherited`` guards it as well."""
+class SessionWraps:
+    """Applies wraps, policies and sections; contributions of the parent session apply first."""
 
     def __init__(
         self,
         registries: Registries,
         hooks: Hooks,
-        policy: HostPolicy,
-        failed: Failed,
-        inherited: Lending | None,
+        policy: ExtensionPolicy,
+        failed: ReportHandlerFailure,
+        inherited: SessionWraps | None,
     ) -> None:
         self._registries = registries
         self._hooks = hooks
@@ -41,12 +41,12 @@ class Lending:
         self._failed = failed
         self._inherited = inherited
 
-    def dressed(self, tool: AgentTool) -> AgentTool:
-        """``tool`` inside everything that extensions have wrapped around it."""
-        tool = referring(tool, self._registries.references.values)
+    def wrapped(self, tool: AgentTool) -> AgentTool:
+        """``tool`` with all wraps of extensions."""
+        tool = with_references(tool, self._registries.references.values)
         if self.file_layers():
-            tool = annotated(tool)
-        return wrapped(tool, self._registries.tool_wraps.values)
+            tool = with_file_notes(tool)
+        return wrap_tool(tool, self._registries.tool_wraps.values)
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name; one that fails is left out."""
@@ -56,8 +56,8 @@ class Lending:
                 text = row.value[1]()
             except PASSED_ON:
                 raise
-            except BaseException as problem:
-                self._failed(row.owner, f"section {name}", problem)
+            except BaseException as error:
+                self._failed(row.owner, f"section {name}", error)
                 continue
             if text:
                 texts[name] = tagged(name, text)
@@ -66,18 +66,18 @@ class Lending:
     def ask_model(
         self, request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
     ) -> EventStream:
-        """The answer to a request of this session, through everything that stands around it."""
-        request = watched(request, self._hooks)
+        """Send a request through all wraps of this session."""
+        request = with_provider_events(request, self._hooks)
         wraps = [each.wrap for each in self._model_wraps() if each.concerns(request.purpose)]
-        return asked_through(wraps, request, ask) if wraps else ask(request)
+        return stream_through(wraps, request, ask) if wraps else ask(request)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
-        """What stands around every write, what is inherited first."""
+        """File layers around every write, inherited ones first."""
         inherited = () if self._inherited is None else self._inherited.file_layers()
         return inherited + self._registries.file_layers.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
-        """Who is asked in a run, in order: ``core`` before extensions that want to be last."""
+        """The policies of a run, in order: ``core`` before extensions that want to be last."""
         guards = () if self._inherited is None else self._inherited._guards()
         return (*guards, *self._own_policies(*core))
 
@@ -86,28 +86,28 @@ class Lending:
         return inherited + self._registries.model_wraps.values
 
     def _guards(self) -> tuple[Policy, ...]:
-        """Who is asked about the calls of a session that works for this one."""
+        """The policies that also apply to the tool calls of nested sessions."""
         inherited = () if self._inherited is None else self._inherited._guards()
-        return (*inherited, *map(Guarding, self._own_policies()))
+        return (*inherited, *map(ParentGuard, self._own_policies()))
 
     def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
         at = self._registries.policies_at
         return (*at("first"), self._policy, *at("normal"), *core, *at("last"))
 
 
-class Guarding(Policy):
-    """What a policy says of tool calls, asked in a session that works for its own as well.
+class ParentGuard(Policy):
+    """Applies the tool hooks of a parent's policy in a nested session.
 
-    The rest of a policy shapes the runs of its own session, and no others.
+    Its other hooks shape the runs of the parent only.
     """
 
     def __init__(self, guard: Policy) -> None:
         self._guard = guard
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let the call run, unless the parent's extensions forbid it."""
+        """Let the call run, unless the parent's extensions refuse it."""
         return await self._guard.before_tool(call)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result, as the parent's extensions want it."""
+        """The result, as the parent's extensions change it."""
         return await self._guard.after_tool(call, result)

@@ -1,4 +1,4 @@
-"""Tools of extensions: registered at any time, and wrapped around those of others."""
+"""Tools, tool wraps and policies of extensions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
-from pi.agent.tools.define import as_result, validator
-from pi.agent.tools.json_schema import object_schema
+from pi.agent.tools.define import to_tool_result, validator
+from pi.agent.tools.json_schema import checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.events import Delta
@@ -16,21 +16,21 @@ from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
 from pi.coding.bus import PASSED_ON, Owner
 from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, contained
-from pi.coding.extension_host.events.handlers import DECISIONS, Failed
+from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
 Exposure: TypeAlias = Literal["active", "on_demand", "hidden"]
-"""``on_demand`` tools are off until somebody chooses them; ``hidden`` ones are not listed."""
+"""``on_demand`` tools are inactive until they are selected; ``hidden`` ones are not listed."""
 
 ToolRun: TypeAlias = Callable[..., Awaitable[ToolResult]]
-"""``await inner(params)``: runs what is wrapped, with its own kind of parameters or a dict."""
+"""``await inner(params)``: runs the wrapped tool with its own parameter type or a dict."""
 ToolWrap: TypeAlias = Callable[[Any, ToolContext, ToolRun], Awaitable[Any]]
 
 
 class ExtensionTool(Record):
-    """A tool, with what the prompt and lists say of it."""
+    """A tool with its prompt texts."""
 
     tool: AgentTool
     note: ToolNote
@@ -39,7 +39,7 @@ class ExtensionTool(Record):
 
 
 class Wrapping(Record):
-    """Something around the tool of a name, whoever it belongs to."""
+    """A wrap around the tool of a name, whichever extension owns the tool."""
 
     name: str
     run: ToolWrap
@@ -47,37 +47,37 @@ class Wrapping(Record):
     description: str | None = None
 
 
-def checked(tool: AgentTool) -> AgentTool:
-    """``tool``, if models can be told of it; ``ExtensionError`` otherwise."""
+def check_tool(tool: AgentTool) -> AgentTool:
+    """Return ``tool``. Raises ``ExtensionError`` if it is not a tool with a valid schema."""
     if not isinstance(tool, AgentTool):
         raise ExtensionError(
-            f"{tool!r} is no tool.", hint="Make one with @pi.tool, @tool or make_tool."
+            f"{tool!r} is not a tool.", hint="Make one with @pi.tool, @tool or make_tool."
         )
     if not tool.parameters:
         raise ExtensionError(
             f"The tool {tool.name} has no schema of its parameters.",
             hint='Without parameters it is {"type": "object", "properties": {}}.',
         )
-    object_schema(tool.parameters, tool=tool.name)
+    checked_object_schema(tool.parameters, tool=tool.name)
     return tool
 
 
-def wrapped(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
-    """``tool`` inside everything that is registered around it; the first is outermost."""
+def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
+    """``tool`` with all its wraps; the first is outermost."""
     for wrapping in reversed(wrappings):
         if wrapping.name == tool.name:
             tool = _around(tool, wrapping)
     return tool
 
 
-def annotated(tool: AgentTool) -> AgentTool:
-    """``tool``, with what file layers remark on its writes after what it says itself."""
+def with_file_notes(tool: AgentTool) -> AgentTool:
+    """``tool``, with the notes of file layers appended to its result."""
     if tool.touches is None:
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> ToolResult:
         with writing_for(ctx.call_id) as writing:
-            result = as_result(await tool.run(params, ctx))
+            result = to_tool_result(await tool.run(params, ctx))
         notes = tuple(Text(text=note) for each in writing.written for note in each.notes)
         details: Json = {}
         for each in writing.written:
@@ -96,7 +96,7 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
             if isinstance(params, dict):
                 prepared = tool.prepare_arguments(params) if tool.prepare_arguments else params
                 params = tool.validate(prepared)
-            return as_result(await tool.run(params, inner_ctx))
+            return to_tool_result(await tool.run(params, inner_ctx))
 
         return await wrapping.run(params, ctx, inner)
 
@@ -110,76 +110,75 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
 
 def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
     if isinstance(params, dict):
-        schema, decode = object_schema(params, tool=name), None
+        schema, decode = checked_object_schema(params, tool=name), None
     else:
         schema, decode = schema_of(params), decoder_of(params)
     return {
         "parameters": schema,
         "validate": validator(schema, tool=name, decode=decode),
         "prepare_arguments": None,
-        # What these two say depends on the parameters that the tool itself takes.
+        # Both depend on the parameters that the tool itself takes.
         "touches": None,
         "preview": None,
     }
 
 
-# Policies of extensions: one that fails is reported under its extension's name, and has no say.
-
-
 T = TypeVar("T")
 
 
-def owned(policy: Policy, owner: Owner, failed: Failed) -> Policy:
-    """``policy``, with failures told to ``failed``; it watches tokens only if ``policy`` does."""
+def guard_policy(policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> Policy:
+    """Guard ``policy``; failures go to ``failed``. It gets deltas only if ``policy`` does."""
     watches = type(policy).on_delta is not Policy.on_delta
-    return (OwnedWatcher if watches else OwnedPolicy)(policy, owner, failed)
+    return (GuardedWatcher if watches else GuardedPolicy)(policy, owner, failed)
 
 
-class OwnedPolicy(Policy):
-    """Asks a policy that somebody is responsible for."""
+class GuardedPolicy(Policy):
+    """Wraps an extension's policy; failures are reported under its name."""
 
-    def __init__(self, policy: Policy, owner: Owner, failed: Failed) -> None:
+    def __init__(self, policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> None:
         self._policy = policy
         self._owner = owner
         self._failed = failed
 
     async def before_request(self, request: Request) -> Request:
-        """The request as it is, if the policy fails."""
-        return await self._ask(
+        """Returns the request unchanged if the policy fails."""
+        return await self._call(
             "before_request", partial(self._policy.before_request, request), request
         )
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """The answer as it is, if the policy fails."""
-        return await self._ask("after_answer", partial(self._policy.after_answer, answer), answer)
+        """Returns the answer unchanged if the policy fails."""
+        return await self._call("after_answer", partial(self._policy.after_answer, answer), answer)
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """A guard that failed guards all the same: the call does not run."""
+        """Refuses the call if the policy fails: a broken guard must not let calls through."""
         return await contained(partial(self._policy.before_tool, call))
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result as it is, if the policy fails."""
-        return await self._ask("after_tool", partial(self._policy.after_tool, call, result), result)
+        """Returns the result unchanged if the policy fails."""
+        return await self._call(
+            "after_tool", partial(self._policy.after_tool, call, result), result
+        )
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """No opinion, if the policy fails."""
-        return await self._ask("at_boundary", partial(self._policy.at_boundary, at), at.next)
+        """Returns the default if the policy fails."""
+        return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
-    async def _ask(self, hook: str, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
         try:
-            return await contained(ask)
+            return await contained(call)
         except DECISIONS:
             raise
-        except Exception as problem:
-            self._failed(self._owner, hook, problem)
+        except Exception as error:
+            self._failed(self._owner, hook, error)
             return otherwise
 
 
-class OwnedWatcher(OwnedPolicy):
-    """One that watches tokens as well."""
+class GuardedWatcher(GuardedPolicy):
+    """A guarded policy that also gets deltas."""
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """A watcher that fails sees nothing more of the answer."""
+        """A policy that fails gets no more deltas of the answer."""
         try:
             self._policy.on_delta(delta, answer)
         except Interrupt as cut:
@@ -187,9 +186,9 @@ class OwnedWatcher(OwnedPolicy):
             raise
         except (*DECISIONS, *PASSED_ON):
             raise
-        except Exception as problem:
-            self._failed(self._owner, "on_delta", problem)
+        except Exception as error:
+            self._failed(self._owner, "on_delta", error)
             raise
-        except BaseException as problem:
-            self._failed(self._owner, "on_delta", problem)
-            raise HandlerEscaped(problem) from problem
+        except BaseException as error:
+            self._failed(self._owner, "on_delta", error)
+            raise HandlerEscaped(error) from error

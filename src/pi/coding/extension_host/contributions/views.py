@@ -1,4 +1,4 @@
-"""Drawing with what extensions have registered for it."""
+"""Renderers of extensions, and the facts they publish about a session."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pi.coding.port.drawing import Rows
 from pi.coding.port.extensions import ViewKind, ViewOptions
 
 if TYPE_CHECKING:
-    from pi.coding.extension_host.events.handlers import Failed
+    from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 
 
 View: TypeAlias = str | Callable[..., Any]
-"""``view(thing, options, theme)``, or ``package.module:name`` of it, imported when first drawn.
+"""``view(thing, options, theme)``, or its ``package.module:name``, imported on first use.
 
-It gives something with ``render(width)``, lines, a text, or ``None`` to have it drawn as usual. Of
-a tool, the first line stands behind its name.
+It returns an object with ``render(width)``, lines, a text, or ``None`` for the default rendering.
+For a tool, the first line follows its name.
 """
 
 
@@ -28,61 +28,61 @@ _MARKDOWN = "markdown"
 
 
 class ToolView(Record):
-    """A call of a tool, for the view of the tool."""
+    """A tool call, for the view of the tool."""
 
     id: str
     name: str
     arguments: Json
-    """As far as the model has said them."""
+    """As far as they have been streamed."""
     state: Literal["asking", "running", "done", "failed", "interrupted"]
     text: str = ""
-    """What the tool has said so far."""
+    """The output so far."""
     details: Any = None
-    """What the tool tells programs."""
+    """Structured details of the result."""
 
 
 class Views:
-    """One that fails is told once, with the name of its extension, and not asked again."""
+    """Renders with extensions. A view that fails is reported once and not called again."""
 
     def __init__(
         self,
         views: NamedRegistry[View],
         transforms: OrderedList[Callable[..., str]],
-        failed: Failed,
+        failed: ReportHandlerFailure,
     ) -> None:
         self._views = views
         self._transforms = transforms
         self._failed = failed
         self._broken: set[tuple[int, str]] = set()
-        """What has failed, by the number of its owner and by its name."""
+        """Failed views, by the number of the owner and by name."""
 
     def has(self, kind: ViewKind, name: str) -> bool:
-        """Whether an extension draws this."""
+        """Whether an extension renders this."""
         return self._views.get(f"{kind}:{name}") is not None
 
     def has_any(self, kind: ViewKind) -> bool:
-        """Whether an extension draws anything of a kind."""
+        """Whether an extension renders anything of that kind."""
         return any(key.startswith(f"{kind}:") for key in self._views.winners())
 
     def rows(
         self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
-        """What an extension draws; ``None`` if none does, or it leaves it to others."""
+        """The rows of an extension's view; ``None`` for the default rendering."""
         key = f"{kind}:{name}"
         row = self._views.winners().get(key)
         if row is None or (row.owner.number, key) in self._broken:
             return None
         try:
-            return drawn_rows(found_view(row.value[1])(thing, options, theme), width)
+            return render_rows(resolve_view(row.value[1])(thing, options, theme), width)
         except PASSED_ON:
             raise
-        except BaseException as problem:
+        except BaseException as error:
             self._broken.add((row.owner.number, key))
-            self._failed(row.owner, f"view {key}", problem)
+            self._failed(row.owner, f"view {key}", error)
             return None
 
     def markdown(self, text: str, about: Mapping[str, Any]) -> str:
-        """Markdown as all extensions together want it drawn."""
+        """Markdown after all transformers."""
         for row in self._transforms:
             if (row.owner.number, _MARKDOWN) in self._broken:
                 continue
@@ -90,17 +90,17 @@ class Views:
                 text = row.value(text, about)
             except PASSED_ON:
                 raise
-            except BaseException as problem:
+            except BaseException as error:
                 self._broken.add((row.owner.number, _MARKDOWN))
-                self._failed(row.owner, _MARKDOWN, problem)
+                self._failed(row.owner, _MARKDOWN, error)
         return text
 
 
-NO_VIEWS = Views(NamedRegistry(), OrderedList(), lambda owner, what, problem: None)
-"""Where there are no extensions."""
+NO_VIEWS = Views(NamedRegistry(), OrderedList(), lambda owner, what, error: None)
+"""Used where there are no extensions."""
 
 
-def found_view(view: View) -> Callable[..., Any]:
+def resolve_view(view: View) -> Callable[..., Any]:
     """The function of a view."""
     if not isinstance(view, str):
         return view
@@ -109,8 +109,8 @@ def found_view(view: View) -> Callable[..., Any]:
     return function
 
 
-def drawn_rows(drawn: Any, width: int) -> list[str] | None:
-    """The lines of whatever a view has given."""
+def render_rows(drawn: Any, width: int) -> list[str] | None:
+    """The lines of a view's result."""
     if drawn is None:
         return None
     if isinstance(drawn, str):
@@ -119,11 +119,8 @@ def drawn_rows(drawn: Any, width: int) -> list[str] | None:
     return [str(line) for line in lines]
 
 
-# What extensions say of a session for others to show.
-
-
 class Facts:
-    """Texts by name; rows that may show them are painted when one changes."""
+    """Texts by name; rows that show them are redrawn when one changes."""
 
     def __init__(self) -> None:
         self._texts: NamedRegistry[str] = NamedRegistry(self._changed)
@@ -131,17 +128,17 @@ class Facts:
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What counts, by name."""
+        """The current text of each name."""
         return self._texts.values
 
     def add(self, name: str, text: str, owner: Owner) -> Callable[[], None]:
-        """Have ``text`` count; gives what takes it back."""
+        """Set a text. Returns a function that removes it."""
         return self._texts.add(name, text, owner)
 
     def show_in(self, key: Hashable, rows: Rows) -> Callable[[], None]:
-        """Have ``rows`` painted at every change, in the place of others of that key.
+        """Redraw ``rows`` at every change; they replace earlier rows with that key.
 
-        Gives what removes them.
+        Returns a function that removes them.
         """
         self._rows[key] = rows
 

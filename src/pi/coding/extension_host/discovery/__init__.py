@@ -1,1 +1,1 @@
-"""Finds extensions without running them: files, entry points, manifests."""
+"""Finds extensions and reads their manifests, without importing them."""

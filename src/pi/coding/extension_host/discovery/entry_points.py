@@ -1,8 +1,8 @@
-"""Extensions of installed distributions, found without importing what looks for them.
+"""Extensions of installed distributions.
 
-``importlib.metadata`` costs more than the rest of a start. So what it found is kept in the agent
-directory, with the manifests, and asked again only when a folder of ``sys.path`` or one of the
-manifests has changed.
+Importing ``importlib.metadata`` costs more than the rest of a start-up. Its results are cached in
+the agent directory together with the manifests, and renewed only when a folder of ``sys.path`` or a
+manifest has changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILE = "extension-index.json"
 BUNDLED = "pi.batteries."
 
 
-class Entry(Record):
+class InstalledEntryPoint(Record):
     """One entry point, with the manifest of its package."""
 
     name: str
@@ -38,22 +38,22 @@ class Entry(Record):
     distribution: str = ""
     manifest: Manifest = Manifest()
     problem: str = ""
-    """Why the manifest cannot be used."""
+    """Why the manifest is invalid."""
     file: str = ""
-    """Where the manifest is; empty if there is none."""
+    """Path of the manifest; empty if there is none."""
     changed: int = 0
-    """When that was written."""
+    """Modification time of the manifest."""
 
 
 class Index(Record):
-    """What was found, and the state of the folders that it was found in."""
+    """The cached entry points, with the modification times of the folders they were found in."""
 
     key: tuple[tuple[str, int], ...]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[InstalledEntryPoint, ...] = ()
 
 
 def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candidate, ...]:
-    """The extensions of everything that is installed in the Python of pi, or in ``path``."""
+    """The extensions of everything that is installed in pi's Python, or in ``path``."""
     path = _import_path() if path is None else path
     key = _times(path)
     file = agent_dir / FILE
@@ -64,7 +64,7 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
     return tuple(map(_candidate, index.entries))
 
 
-def _candidate(entry: Entry) -> Candidate:
+def _candidate(entry: InstalledEntryPoint) -> Candidate:
     bundled = entry.value.startswith(BUNDLED)
     if bundled:  # part of the program, not of a package that the user has installed
         source = SourceInfo(path=f"<inline:{entry.name}>", source="inline", scope="temporary")
@@ -83,16 +83,17 @@ def _candidate(entry: Entry) -> Candidate:
 
 
 def _import_path() -> list[str]:
-    """Where Python imports from, without folders of packages and without the current one.
+    """``sys.path`` without folders of packages and without the current folder.
 
-    ``python -m pi`` puts that first, and what a project has may run only once it is trusted.
+    ``python -m pi`` puts the current folder first, but code of a project must not run before it is
+    trusted.
     """
     left_out = {*IMPORT_ROOTS, "", os.curdir, *_STARTED_IN, *_current_folder()}
     return [each for each in sys.path if each not in left_out]
 
 
 def _current_folder() -> set[str]:
-    """The folder that the process is in, unless somebody has removed it."""
+    """The current folder; empty if it was removed."""
     try:
         return {str(Path.cwd())}
     except FileNotFoundError:
@@ -100,11 +101,11 @@ def _current_folder() -> set[str]:
 
 
 _STARTED_IN = _current_folder()
-"""Once it is removed nobody can tell any more, and another one may come to stand in its place."""
+"""Read at import time: once the folder is removed, its path is unknown."""
 
 
 def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Installing or removing anything changes the time of one of the folders of ``sys.path``."""
+    """Modification times. Installing or removing a package changes a folder of ``sys.path``."""
     times = []
     for path in paths:
         try:
@@ -115,12 +116,12 @@ def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _is_current(index: Index) -> bool:
-    """Whether the manifests are as they were: those of a checkout change without an install."""
+    """Whether the manifests are unchanged: those of a checkout change without an install."""
     known = tuple((entry.file, entry.changed) for entry in index.entries if entry.file)
     return _times([file for file, _ in known]) == known
 
 
-def _ask(path: Sequence[str]) -> tuple[Entry, ...]:
+def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     from importlib import metadata  # slow: only when something was installed
 
     found = {
@@ -130,12 +131,14 @@ def _ask(path: Sequence[str]) -> tuple[Entry, ...]:
         if point.group == GROUP
     }
     return tuple(
-        _with_manifest(Entry(name=point.name, value=point.value, distribution=distribution), path)
+        _with_manifest(
+            InstalledEntryPoint(name=point.name, value=point.value, distribution=distribution), path
+        )
         for point, distribution in found.values()
     )
 
 
-def _with_manifest(entry: Entry, path: Sequence[str]) -> Entry:
+def _with_manifest(entry: InstalledEntryPoint, path: Sequence[str]) -> InstalledEntryPoint:
     place = _manifest_place(entry.value.partition(":")[0], path)
     if place is None:
         return entry
@@ -143,12 +146,12 @@ def _with_manifest(entry: Entry, path: Sequence[str]) -> Entry:
     about = replace(entry, file=str(file), changed=file.stat().st_mtime_ns)
     try:
         return replace(about, manifest=read_manifest(place))
-    except PiError as problem:
-        return replace(about, problem=problem.explain())
+    except PiError as error:
+        return replace(about, problem=error.explain())
 
 
 def _manifest_place(module: str, path: Sequence[str]) -> Path | None:
-    """The file or folder whose manifest speaks for a module; nothing of it is imported."""
+    """The file or folder with the manifest of a module; nothing is imported."""
     from importlib.machinery import PathFinder
 
     top, *inner = module.split(".")
@@ -170,15 +173,15 @@ def _read(file: Path) -> Index | None:
         return msgspec.json.decode(read_regular(file), type=Index)
     except FileNotFoundError:
         return None
-    except (OSError, *UNREADABLE) as problem:
-        log.info("the index of extensions is made anew: %s", problem)
+    except (OSError, *UNREADABLE) as error:
+        log.info("rebuilding the extension index: %s", error)
         return None
 
 
 def _write(file: Path, index: Index) -> None:
     if not file.parent.is_dir():
-        return  # looking for extensions is no reason to make a folder in somebody's home
+        return  # a search must not create a folder in the home directory
     try:
         replace_file(file, msgspec.json.encode(index))
-    except PiError as problem:
-        log.info("the index of extensions is not kept: %s", problem)
+    except PiError as error:
+        log.info("saving the extension index failed: %s", error)

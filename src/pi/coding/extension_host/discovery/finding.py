@@ -1,4 +1,4 @@
-"""Where extensions are: files and folders, looked at by name only."""
+"""Finds extension candidates by file name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pi.coding.resources.sources import (
     entries_of,
     is_file,
     is_folder,
-    is_there,
     named_places,
+    path_exists,
 )
 
 if TYPE_CHECKING:  # loaded with the first extension
@@ -30,14 +30,14 @@ Factory: TypeAlias = Callable[[Any], Any]
 """``extension(pi)``, sync or async."""
 
 FOREIGN = (".ts", ".js", ".mjs")
-"""Extensions of the original, which only that can run."""
+"""Extensions of the original, which pi cannot run."""
 
 IMPORT_ROOTS: set[str] = set()
-"""The folders of packages that are on ``sys.path`` because of us."""
+"""Folders of packages that pi has added to ``sys.path``."""
 
 
 class Candidate(Record):
-    """Something that may be an extension."""
+    """A possible extension."""
 
     name: str
     rank: Rank
@@ -47,21 +47,21 @@ class Candidate(Record):
     target: str = ""
     """``package.module:function`` of an installed distribution; beside a path, ``:function``."""
     import_root: Path | None = None
-    """The folder that it is imported from, with what else it needs."""
+    """The folder that it and its dependencies are imported from."""
     factory: Factory | None = None
-    """The function itself, of a program that embeds pi."""
+    """The function itself, if a program embeds pi."""
     manifest: Manifest | None = None
-    """What it says of itself, if that is known already."""
+    """The manifest, if it was read already."""
     problem: str = ""
-    """Why its manifest cannot be used, if that is known already."""
+    """Why the manifest is invalid, if that is known already."""
 
     @property
     def where(self) -> str:
-        """What to call it in a message; no two have the same."""
+        """A unique name for messages."""
         return str(self.path) if self.path is not None else self.target or self.source.path
 
     def declared(self) -> Manifest:
-        """What it says of itself; ``ExtensionError`` if that cannot be used."""
+        """The manifest. Raises ``ExtensionError`` if it is invalid."""
         if self.problem:
             raise ExtensionError(self.problem)
         if self.manifest is not None:
@@ -69,59 +69,61 @@ class Candidate(Record):
         return Manifest() if self.path is None else read_manifest(self.path)
 
 
-class Found(Record):
-    """What lies where extensions may be."""
+class FoundExtensions(Record):
+    """The result of a search."""
 
     candidates: tuple[Candidate, ...] = ()
     foreign: tuple[str, ...] = ()
     """Files that need the original."""
 
 
-class Wanted(Record):
-    """What the command line, or a program that embeds pi, says of extensions."""
+class ExtensionOptions(Record):
+    """Extension options of the command line, or of a program that embeds pi."""
 
     discover: bool = True
-    """Whether they are looked for; explicit ones are always taken."""
+    """Whether to search for extensions; explicit ones are always loaded."""
     paths: tuple[str, ...] = ()
     inline: tuple[Factory, ...] = ()
     """Functions of a program that embeds pi."""
     given: tuple[Candidate, ...] = ()
-    """Those of the session that this one works for."""
+    """Extensions inherited from the parent session."""
     flags: dict[str, bool | str] = field(default_factory=dict)
-    """Options that only extensions know."""
+    """Command-line options that only extensions know."""
 
 
 def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
-    """Those that a program which embeds pi brings along."""
+    """Candidates that an embedding program passes as functions."""
     for number, factory in enumerate(factories, 1):
         name = getattr(factory, "__name__", "extension")
         source = SourceInfo(path=f"<inline:{number}:{name}>", source="inline", scope="temporary")
         yield Candidate(name=name, rank="explicit", source=source, factory=factory)
 
 
-def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:
-    """Those that are named on the command line."""
-    return find(named_places(paths, cwd), "explicit", warn)
+def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> FoundExtensions:
+    """Candidates named on the command line."""
+    return find_candidates(named_places(paths, cwd), "explicit", warn)
 
 
-def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None) -> Found:
-    """What lies at ``places``; a place that names one extension must exist."""
+def find_candidates(
+    places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None
+) -> FoundExtensions:
+    """Candidates at ``places``; a missing path is reported unless it is a default place."""
     candidates: dict[Path, Candidate] = {}
     foreign: list[str] = []
     for place in places:
-        if not is_there(place.path):
+        if not path_exists(place.path):
             if place.source != "auto":
                 warn(f"Extension {place.path} does not exist.")
             continue
         for path in _extensions(place.path, warn):
-            if not is_there(path) or not (listed is None or listed.admits(path, place.folder)):
+            if not path_exists(path) or not (listed is None or listed.admits(path, place.folder)):
                 continue
             if path.suffix in FOREIGN:
                 foreign.append(str(path))
             else:
                 real = path.resolve()
                 candidates.setdefault(real, _candidate(path, place, rank))
-    return Found(candidates=tuple(candidates.values()), foreign=tuple(foreign))
+    return FoundExtensions(candidates=tuple(candidates.values()), foreign=tuple(foreign))
 
 
 def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
@@ -132,7 +134,7 @@ def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
 
 
 def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
-    """A file or package itself, or those that lie directly in a folder."""
+    """The path itself if it is a file or package, else the extensions directly inside it."""
     if is_file(path) or _is_package(path):
         yield path
         return
@@ -157,11 +159,13 @@ def _is_package(path: Path) -> bool:
 
 
 def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
-    """What a folder says that its extensions are; ``None`` if it says nothing of it."""
+    """The extensions that a folder's manifest lists; ``None`` if it lists none."""
     try:
         listed = read_manifest(folder).extensions
         if listed is None and is_file(folder / "package.json"):
-            from pi.coding.packages.contents import read_manifest as read_package  # of the original
+            from pi.coding.packages.contents import (
+                read_package_manifest as read_package,  # of the original
+            )
 
             listed = (read_package(folder, warn) or {}).get("extensions")
         if listed is None:
@@ -169,8 +173,8 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
         from pi.coding.resources.ignore import matching_paths  # few manifests list any
 
         return [path for pattern in listed for path in matching_paths(folder, pattern)]
-    except ExtensionError as problem:
-        warn(problem.explain())
-    except (ValueError, OSError) as problem:  # no pattern below the folder
-        warn(f"The extensions that {folder} names are not used: {problem}")
+    except ExtensionError as error:
+        warn(error.explain())
+    except (ValueError, OSError) as error:  # not a pattern below the folder
+        warn(f"Invalid extensions in the manifest of {folder}: {error}")
     return []

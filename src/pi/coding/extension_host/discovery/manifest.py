@@ -1,6 +1,6 @@
-"""What an extension says of itself without being run: ``pi.toml``, ``[tool.pi]``, or a comment.
+"""The manifest of an extension (``pi.toml``, ``[tool.pi]`` or a comment): triggers and flags.
 
-A single file has it as a block of comments, in the form of PEP 723::
+A single file contains it as a block of comments, in the form of PEP 723::
 
     # /// pi
     # api = 1
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 
 API_VERSION = 1
-"""What ``api`` of a manifest is compared with. Raised when something promised changes."""
+"""The supported ``api`` of manifests. Raised with every incompatible change of the API."""
 
 FILE = "pi.toml"
 _BLOCK = r"(?m)^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$"
-LONGEST_LOOK = 4096
-"""Characters from the beginning of a file in which its manifest must begin."""
+MAX_HEAD = 4096
+"""Characters at the start of a file in which its manifest must begin."""
 
 ALWAYS = ("startup", "session")
-"""Triggers that have no name."""
+"""Triggers without a name."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
     *("flag", "entry", "setting", "mode"),
 )
-"""Kinds of triggers that have one: ``command:weather``."""
+"""Triggers with a name: ``command:weather``."""
 
 
 class ToolManifest(Record, rename=None):
-    """A tool that models are told of before the extension is loaded."""
+    """A tool that is declared to models before the extension is loaded."""
 
     description: str
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
@@ -59,15 +59,15 @@ class ToolManifest(Record, rename=None):
 
 
 class Subcommand(Record, rename=None):
-    """``pi name …``: begins a session and runs the command ``/name …`` in it at once."""
+    """``pi name …``: starts a session and runs the command ``/name …`` in it."""
 
     help: str = ""
     mode: Literal["", "print"] = ""
-    """``print`` for one that needs no screen even if there is one."""
+    """``print`` if it needs no terminal UI even if there is one."""
 
 
 class Manifest(Record, rename=None):
-    """Everything is optional; without one an extension is loaded with every session."""
+    """All fields are optional; without a manifest an extension is loaded with every session."""
 
     api: int = API_VERSION
     name: str = ""
@@ -77,48 +77,59 @@ class Manifest(Record, rename=None):
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
     tools: dict[str, ToolManifest] = field(default_factory=dict)
     shortcuts: dict[str, str] = field(default_factory=dict)
-    """Keys with what they do."""
+    """Keys with their descriptions."""
     prefixes: dict[str, str] = field(default_factory=dict)
-    """What the texts of its input modes begin with, each with its label."""
+    """Prefixes of its input modes with their labels."""
     activate: tuple[str, ...] = ("session",)
-    """When it is loaded; ``pi.coding.extension_host.discovery.manifest`` says what each means."""
+    """When to load the extension: one of the triggers is enough.
+
+    ``startup``, ``session``: every session. ``flag:x``: the command line has ``--x``. ``mode:x``:
+    pi runs as ``interactive``, ``print``, ``json`` or ``rpc``. ``entry:x``: the opened session has
+    a custom entry of that type. ``setting:a.b``: the setting is neither ``null`` nor ``false``.
+    ``command:x``: ``/x`` is typed. ``event:x``: the event is emitted. ``tool:x``: the tool is
+    called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
+    ``prefix:x``: input starts with the prefix.
+    """
     modes: tuple[str, ...] = ()
-    """Those of ``interactive``, ``print``, ``json`` and ``rpc`` that it is for; empty means all."""
+    """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
+
+    It is never loaded in other modes.
+    """
     sub_sessions: bool = False
-    """Whether it is loaded in every session that works for one with it; its guards hold anyway."""
+    """Whether nested sessions load it as well; its policies always apply to them."""
     extensions: tuple[str, ...] | None = None
     """Of a folder: the files or folders in it that are extensions."""
 
     def declared_commands(self) -> dict[str, str]:
-        """Every command that it is known to have, with its description."""
-        known = {name.removeprefix("/"): told for name, told in self.commands.items()}
+        """Every declared command with its description."""
+        known = {name.removeprefix("/"): text for name, text in self.commands.items()}
         for name in self.triggers("command"):
             known.setdefault(name.removeprefix("/"), "")
         return known
 
     def triggers(self, kind: str) -> tuple[str, ...]:
-        """The names of one kind that it waits for."""
+        """The names of all triggers of one kind."""
         parts = (trigger.partition(":") for trigger in self.activate)
         return tuple(name for first, _, name in parts if first == kind and name)
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of an extension file or folder; ``ExtensionError`` if it is broken."""
+    """The manifest of an extension file or folder. Raises ``ExtensionError`` if it is invalid."""
     found = _folder_manifest(path) if path.is_dir() else _block(path)
     if found is None:
         return Manifest()
     where, table = found
     try:
         manifest = msgspec.convert(table, Manifest)
-    except msgspec.ValidationError as problem:
-        raise ExtensionError(f"The manifest in {where} cannot be used: {problem}") from problem
+    except msgspec.ValidationError as error:
+        raise ExtensionError(f"The manifest in {where} is invalid: {error}") from error
     for trigger in manifest.activate:
         _check_trigger(trigger, where)
     return manifest
 
 
 def check_version(manifest: Manifest, name: str) -> None:
-    """Refuse an extension that was written for another version of the API."""
+    """Raise ``ExtensionError`` if the extension needs another version of the API."""
     if manifest.api > API_VERSION:
         raise ExtensionError(
             f"{name} needs version {manifest.api} of the extension API;"
@@ -138,7 +149,7 @@ def _check_trigger(trigger: str, where: Path) -> None:
     if trigger not in ALWAYS and not (kind in NAMED and name):
         forms = (*ALWAYS, *(f"{named}:…" for named in NAMED))
         raise ExtensionError(
-            f"The manifest in {where} waits for {trigger!r}, which never happens.",
+            f"Unknown trigger {trigger!r} in the manifest of {where}.",
             hint=f"Use one of {', '.join(forms)}.",
         )
 
@@ -161,12 +172,12 @@ def _read(path: Path, begin: int | None = None) -> str:
             return read_regular(path).decode("utf-8", "replace")
         with open_regular(path) as file:
             return file.read(begin).decode("utf-8", "replace")
-    except OSError as problem:
-        raise ExtensionError(f"{path} cannot be read: {problem.strerror}") from problem
+    except OSError as error:
+        raise ExtensionError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
-    begin = _read(path, LONGEST_LOOK)
+    begin = _read(path, MAX_HEAD)
     if "# /// pi" not in begin or (found := re.search(_BLOCK, begin)) is None:
         return None
     lines = (line[2:] for line in found["body"].splitlines())
@@ -178,64 +189,52 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
     try:
         return parse_toml(text)
-    except ValueError as problem:
-        raise ExtensionError(f"The manifest in {path} is no TOML: {problem}") from problem
-
-
-# When an extension is loaded: what its manifest waits for, and whether that is so.
-#
-# ``startup``, ``session`` with every session ``flag:x`` the command line has ``--x`` ``mode:x``
-# pi runs as ``interactive``, ``print``, ``json`` or ``rpc`` ``entry:x`` the session that is
-# opened holds a custom entry of that type ``setting:a.b`` that setting has a value other than
-# ``null`` and ``false`` ``command:x`` ``/x`` is typed ``event:x`` that event happens ``tool:x``
-# that tool is called ``scheme:x`` ``x://…`` is read or written ``shortcut:x`` that key is pressed
-# ``prefix:x`` a text is sent that begins so
-#
-# One of them is enough. An extension that is for other ``modes`` is never loaded.
+    except ValueError as error:
+        raise ExtensionError(f"The manifest in {path} is not valid TOML: {error}") from error
 
 
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
-"""Triggers for which something has to stand in the extension's place from the start."""
+"""Triggers that need a stand-in from the start."""
 
 INTERACTIVE: Mode = "tui"
-"""What extensions are told of the mode that manifests call ``interactive``."""
+"""The name in the API of the mode that manifests call ``interactive``."""
 
 
-def is_for(manifest: Manifest, mode: Mode) -> bool:
-    """Whether an extension is for the way in which pi runs."""
-    return not manifest.modes or mode in _told(manifest.modes)
+def supports_mode(manifest: Manifest, mode: Mode) -> bool:
+    """Whether an extension supports the mode."""
+    return not manifest.modes or mode in _api_modes(manifest.modes)
 
 
-def wanted_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
-    """Whether an extension is loaded before there is a session."""
+def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+    """Whether an extension is loaded before the session exists."""
     if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
         return True
-    modes = _told(manifest.triggers("mode"))
+    modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
-def may_sleep(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
-    """Whether nothing has to stand in its place before a command is typed or a session begins."""
-    if not is_for(manifest, mode):
+def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+    """Whether an extension needs no stand-in before a command is typed or a session begins."""
+    if not supports_mode(manifest, mode):
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
     needed = any(manifest.triggers(kind) for kind in _SEEN)
-    return not needed and not wanted_at_start(manifest, flags, mode)
+    return not needed and not loads_at_start(manifest, flags, mode)
 
 
-def asks_session(manifest: Manifest) -> bool:
-    """Whether it depends on the session and its settings that an extension is loaded."""
+def depends_on_session(manifest: Manifest) -> bool:
+    """Whether triggers depend on the session or its settings."""
     return bool(manifest.triggers("entry") or manifest.triggers("setting"))
 
 
-def wanted_in(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
-    """Whether a session or its settings hold what an extension waits for."""
+def is_triggered(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
+    """Whether a session or its settings contain a trigger of the extension."""
     return _is_set(settings, manifest) or _holds_entry(log, set(manifest.triggers("entry")))
 
 
-def _told(modes: Iterable[str]) -> list[str]:
-    """Modes that a manifest names, as extensions are told them."""
+def _api_modes(modes: Iterable[str]) -> list[str]:
+    """Modes of a manifest under their names in the API."""
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 
@@ -248,26 +247,23 @@ def _holds_entry(log: SessionLog, types: set[str]) -> bool:
     if not types:
         return False
     outlines = enumerate(log.tree.outlines)
-    # A long session has few of them, and only these are read.
+    # Custom entries are few, and only these are decoded.
     places = (place for place, outline in outlines if outline.type == "custom")
     return any(log.json(place).get("customType") in types for place in places)
-
-
-# Options of the command line that extensions add.
 
 
 FlagKind: TypeAlias = Literal["boolean", "string"]
 FlagValue: TypeAlias = bool | str | None
 
 
-class Following(str):
-    """A word that follows an option: its value if the option has one, else somebody else's."""
+class FollowingWord(str):
+    """A word after an option: its value if the option takes one, else an argument."""
 
     __slots__ = ()
 
 
 class ExtensionFlag(Record):
-    """One option."""
+    """A command-line option of an extension."""
 
     name: str
     kind: FlagKind
@@ -275,38 +271,38 @@ class ExtensionFlag(Record):
     description: str = ""
 
 
-def checked_flag(flag: ExtensionFlag) -> ExtensionFlag:
-    """``flag``, if its default is of its own kind; ``ExtensionError`` otherwise."""
-    wanted = {"boolean": bool, "string": str}.get(flag.kind)
-    if wanted is None:
+def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
+    """Return ``flag``. Raises ``ExtensionError`` if its kind or default is invalid."""
+    expected = {"boolean": bool, "string": str}.get(flag.kind)
+    if expected is None:
         raise ExtensionError(
-            f"The flag --{flag.name} cannot be of the type {flag.kind!r}.",
+            f"The flag --{flag.name} has the unknown type {flag.kind!r}.",
             hint="Flags are boolean or string.",
         )
-    if flag.default is not None and not isinstance(flag.default, wanted):
+    if flag.default is not None and not isinstance(flag.default, expected):
         raise ExtensionError(
-            f"The default of --{flag.name} must be a {wanted.__name__}, not {flag.default!r}."
+            f"The default of --{flag.name} must be a {expected.__name__}, not {flag.default!r}."
         )
     return flag
 
 
-def flag_of(name: str, told: Mapping[str, Any]) -> ExtensionFlag:
-    """An option, as a manifest describes it."""
+def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
+    """An option as declared in a manifest."""
     return ExtensionFlag(
         name=name,
-        kind=told.get("type", "boolean"),
-        default=told.get("default"),
-        description=told.get("description", ""),
+        kind=declared.get("type", "boolean"),
+        default=declared.get("default"),
+        description=declared.get("description", ""),
     )
 
 
 def flag_value(flag: ExtensionFlag, given: Mapping[str, bool | str]) -> FlagValue:
-    """What the command line says, or the default."""
+    """The value from the command line, or the default."""
     value = given.get(flag.name)
     if value is None:
         return flag.default
     if flag.kind == "boolean":
-        if isinstance(value, Following):
+        if isinstance(value, FollowingWord):
             return True
         return value if isinstance(value, bool) else value.lower() not in ("false", "no", "0", "")
     return str(value) if isinstance(value, str) else None

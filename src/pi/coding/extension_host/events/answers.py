@@ -1,4 +1,4 @@
-"""What handlers may give back: records, or dicts of their fields."""
+"""Records that handlers return, also as dicts of their fields."""
 
 from __future__ import annotations
 
@@ -23,33 +23,30 @@ from pi.coding.session.entries import (
 )
 from pi.coding.shell.local import BashResult
 
-# Records that extensions describe with dicts of their fields.
-
-
 R = TypeVar("R", bound=Record)
 
 
-def described(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
-    """The record with these fields; ``ExtensionError`` that names those there are, if others.
+def record_from_fields(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
+    """Build a record from its fields. Raises ``ExtensionError`` that lists the valid ones.
 
-    ``what`` begins the message. Lists become tuples, which is what records hold.
+    ``what`` starts the message. Lists become tuples.
     """
     try:
         return kind(**with_tuples(fields))
-    except TypeError as problem:
+    except TypeError as error:
         raise ExtensionError(
-            f"{what} cannot be understood: {problem}",
-            hint=f"Describe it by these names: {', '.join(kind.__struct_fields__)}.",
-        ) from problem
+            f"{what} is invalid: {error}",
+            hint=f"Valid fields: {', '.join(kind.__struct_fields__)}.",
+        ) from error
 
 
 def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """``fields`` as records hold them: people write lists."""
+    """Convert lists to tuples: extension authors write lists, records hold tuples."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
 
 
 Draft = Custom | CustomMessageEntry | ContextEdit | Compaction
-"""What a boundary may add to the log."""
+"""Entries that a boundary may add to the log."""
 
 BLOCKED = "Tool execution was blocked"
 
@@ -65,11 +62,12 @@ class BeforeAgentStartAnswer(Record):
     """Answer to ``before_agent_start``."""
 
     message: CustomMessage | Json | None = None
-    """Follows what the person said."""
+    """Sent after the prompt."""
     system_prompt: str | None = None
-    """In place of the whole prompt, in the requests of this run only.
+    """Replaces the whole prompt in the requests of this run.
 
-    One that holds ``event.system_prompt`` adds to it, whatever other handlers do to the options.
+    If it contains ``event.system_prompt``, it adds to the prompt; changes of other handlers to the
+    options are kept.
     """
 
 
@@ -78,7 +76,7 @@ class BoundaryAnswer(Record):
 
     entries: tuple[Draft | Json, ...] = ()
     continue_: bool = False
-    """Ask the model once more."""
+    """Send another request to the model."""
 
 
 class ContextAnswer(Record):
@@ -91,7 +89,7 @@ class MessageEndAnswer(Record):
     """Answer to ``message_end``."""
 
     message: SessionMessage
-    """In the place of the one that is about to be kept, and of the same role."""
+    """Replaces the message that is about to be stored; must have the same role."""
 
 
 class Block(Record):
@@ -100,11 +98,11 @@ class Block(Record):
     reason: str = ""
     block: bool = True
     terminate: bool = False
-    """End the run, if all calls of the turn say so."""
+    """End the run, if all calls of the turn are terminated."""
 
 
 class ToolResultAnswer(Record):
-    """Answer to ``tool_result``; what it leaves out stays as it was."""
+    """Answer to ``tool_result``; omitted fields are unchanged."""
 
     content: tuple[Text | Image, ...] | UnsetType = UNSET
     details: Any | UnsetType = UNSET
@@ -113,11 +111,11 @@ class ToolResultAnswer(Record):
 
 
 RunCommand: TypeAlias = Callable[[str, str, OnOutput], Awaitable[BashResult]]
-"""``await run(command, cwd, on_text)``: runs a command somewhere, and tells what it writes."""
+"""``await run(command, cwd, on_text)``: runs a command and reports its output."""
 
 
 class UserBashAnswer(Record):
-    """Answer to ``user_bash``: the command has been run already, or is run in another way."""
+    """Answer to ``user_bash``: the result of the command, or another way to run it."""
 
     result: BashResult | Json | None = None
     operations: RunCommand | None = None
@@ -138,20 +136,20 @@ class CacheWarmingAnswer(Record):
 
 
 def as_answer(kind: type[R], given: object) -> R:
-    """What a handler gave, as the record that is wanted; ``TypeError`` if it is none."""
+    """Convert a handler's return value to a record. Raises ``TypeError`` if it is invalid."""
     if isinstance(given, kind):
         return given
     if isinstance(given, Mapping):
         fields = {f"{name}_" if iskeyword(name) else name: value for name, value in given.items()}
         return kind(**with_tuples(fields))
     raise TypeError(
-        f"a handler must give {kind.__name__}, a dict of its fields or None,"
+        f"a handler must return {kind.__name__}, a dict of its fields or None,"
         f" not {type(given).__name__}"
     )
 
 
 def as_draft(given: Draft | Json) -> Draft:
-    """An entry for the log; a dict is one in the form of session files."""
+    """An entry for the log; a dict has the form of session files."""
     if isinstance(given, dict):
         draft: Draft = msgspec.convert(given, Draft)
         return draft
@@ -159,7 +157,7 @@ def as_draft(given: Draft | Json) -> Draft:
 
 
 def as_custom_message(given: CustomMessage | Mapping[str, Any], *, now_ms: int) -> CustomMessage:
-    """What an extension says to the model; a dict has the fields of ``CustomMessage``."""
+    """A message to the model; a dict has the fields of ``CustomMessage``."""
     if isinstance(given, CustomMessage):
         fields = {name: getattr(given, name) for name in given.__struct_fields__}
     else:

@@ -1,4 +1,4 @@
-"""Every event by the name that extensions use."""
+"""Event names, and calling the handlers of extensions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pi.agent.policy import Interrupt, StopRun, ToolRefused
 from pi.base.fuzzy import nearest
-from pi.coding.bus import RANKS, At, Event, OrderedList, Owner, Question, Rank
+from pi.coding.bus import RANKS, At, Event, OrderedList, Owner, Query, Rank
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events import run, session
 from pi.coding.extension_host.events.answers import as_answer
@@ -68,26 +68,23 @@ ALIASES = {"session_branch": "session_fork", "session.compacting": "session_comp
 """Other names of the same events."""
 
 NAMES: dict[type, str] = {kind: name for name, kind in EVENTS.items()}
-"""The name of each kind of event."""
+"""The name of each event type."""
 
 
-# Telling and asking handlers: in order, within their time, and however one of them fails.
-
-
-Q = TypeVar("Q", bound=Question)
+Q = TypeVar("Q", bound=Query)
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any] | Any]
 """Gets an event and a context; sync or async."""
 
-Failed: TypeAlias = Callable[[Owner, str, BaseException], None]
-"""Told whose handler failed, at what event, and why."""
+ReportHandlerFailure: TypeAlias = Callable[[Owner, str, BaseException], None]
+"""Gets the owner of a failed handler, the event name, and the exception."""
 
 DECISIONS = (StopRun, Interrupt, ToolRefused)
-"""What a handler raises on purpose, for the run that it is in."""
+"""Exceptions that a handler raises on purpose to control the run."""
 
 
 class Hook(NamedTuple):
-    """One handler, with what it is called with."""
+    """A handler with its context and owner."""
 
     call: Handler
     context: object
@@ -95,94 +92,98 @@ class Hook(NamedTuple):
 
 
 class Hooks:
-    """The handlers of all extensions, by event."""
+    """The handlers of all extensions, by event.
 
-    def __init__(self, watchdog: Watchdog, failed: Failed) -> None:
+    Handlers are called in order and within a time limit. A handler that fails is reported and does
+    not affect the others.
+    """
+
+    def __init__(self, watchdog: Watchdog, failed: ReportHandlerFailure) -> None:
         self._watchdog = watchdog
         self._failed = failed
         self._rows: dict[type, OrderedList[Hook]] = {}
 
-    def on(
+    def subscribe(
         self, name: str, handler: Handler, context: object, owner: Owner, at: At = "normal"
     ) -> Callable[[], None]:
-        """Have ``handler`` called at every event of that name; gives what ends that."""
+        """Subscribe ``handler`` to an event. Returns an unsubscribe function."""
         kind = EVENTS.get(ALIASES.get(name, name))
         if kind is None:
             like = nearest(name, EVENTS)
-            hint = f"Did you mean {like}?" if like else "pi.events carries events of your own."
-            raise ExtensionError(f"There is no event called {name!r}.", hint=hint)
-        must_take(handler, 2, f"A handler of {name} takes an event and a context")
+            hint = f"Did you mean {like}?" if like else "Use pi.events for custom events."
+            raise ExtensionError(f"Unknown event {name!r}.", hint=hint)
+        require_parameters(handler, 2, f"A handler of {name} takes an event and a context")
         return self._rows.setdefault(kind, OrderedList()).add(
             Hook(handler, context, owner), owner, at
         )
 
-    def heard(self, kind: type) -> bool:
-        """Whether anybody listens, so that nobody builds an event for nothing."""
+    def has_subscribers(self, kind: type) -> bool:
+        """Whether there is a handler. Without one the event need not be built."""
         return bool(self._rows.get(kind))
 
     def hooks(self, kind: type) -> tuple[Hook, ...]:
-        """The handlers of one kind of event, in order."""
+        """The handlers of one event type, in order."""
         rows = self._rows.get(kind)
         return rows.values if rows else ()
 
-    async def tell(self, event: Event) -> None:
-        """Until everybody has heard ``event``."""
+    async def emit(self, event: Event) -> None:
+        """Dispatch ``event`` to all handlers and wait for them."""
         for hook in self.hooks(type(event)):
             try:
                 await self.call(hook, event)
             except DECISIONS:
                 raise
-            except Exception as problem:
-                self._failed(hook.owner, NAMES[type(event)], problem)
+            except Exception as error:
+                self._failed(hook.owner, NAMES[type(event)], error)
 
-    async def ask(self, question: Q, *, ranks: Collection[Rank] = RANKS) -> Q:
-        """``question`` with the answers of all handlers, until it is settled.
+    async def query(self, question: Q, *, ranks: Collection[Rank] = RANKS) -> Q:
+        """Return ``question`` with the answers of all handlers, until it is settled.
 
-        Only extensions of ``ranks`` are asked.
+        Only extensions of ``ranks`` are called.
         """
-        wanted = getattr(question, "answer", None)
+        expected = getattr(question, "answer", None)
         for hook in self.hooks(type(question)):
             if hook.owner.rank not in ranks:
                 continue
             try:
                 answer = await self.call(hook, question)
                 if answer is not None:
-                    given = answer if wanted is None else as_answer(wanted, answer)
-                    question = question.answered(given)
+                    given = answer if expected is None else as_answer(expected, answer)
+                    question = question.with_answer(given)
             except DECISIONS:
                 raise
-            except Exception as problem:
-                question = self._after_failure(question, hook, problem)
-            if question.settled:
+            except Exception as error:
+                question = self._after_failure(question, hook, error)
+            if question.is_settled:
                 break
         return question
 
-    def _after_failure(self, question: Q, hook: Hook, problem: Exception) -> Q:
-        """``question`` after a handler failed: reported, unless the question itself tells it."""
-        after = question.after_failure(problem)
+    def _after_failure(self, question: Q, hook: Hook, error: Exception) -> Q:
+        """``question`` after a failed handler; reported, unless the question records it itself."""
+        after = question.after_failure(error)
         if after is question:
-            self._failed(hook.owner, NAMES[type(question)], problem)
+            self._failed(hook.owner, NAMES[type(question)], error)
         else:
-            log.warning("%s failed", hook.owner.path, exc_info=problem)
+            log.warning("%s failed", hook.owner.path, exc_info=error)
         return after
 
     async def call(self, hook: Hook, event: object) -> Any:
-        """The answer of a handler; ``HandlerTimeout`` if it takes too long."""
+        """Call one handler. Raises ``HandlerTimeout`` if it takes too long."""
         return await contained(partial(hook.call, event, hook.context), self._watchdog.watch)
 
-    def failed(self, hook: Hook, event: object, problem: BaseException) -> None:
-        """Report a failure of a handler that was called one by one."""
-        self._failed(hook.owner, NAMES[type(event)], problem)
+    def failed(self, hook: Hook, event: object, error: BaseException) -> None:
+        """Report a failure of a handler that was called with ``call``."""
+        self._failed(hook.owner, NAMES[type(event)], error)
 
 
-def must_take(function: Callable[..., Any], count: int, rule: str) -> None:
-    """Refuse a function that cannot be called with that many arguments."""
+def require_parameters(function: Callable[..., Any], count: int, rule: str) -> None:
+    """Raise ``ExtensionError`` if a function cannot be called with that many arguments."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(*range(count))
-    except TypeError as problem:
+    except TypeError as error:
         name = getattr(function, "__name__", repr(function))
-        raise ExtensionError(f"{rule}; {name}{signature} does not.") from problem
+        raise ExtensionError(f"{rule}; {name}{signature} does not.") from error

@@ -1,4 +1,4 @@
-"""The host as a policy: what happens in a run, told and asked of extensions."""
+"""Dispatches the hooks and events of a run to extensions, and converts prompt options."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
 
 
-class HostPolicy(Policy):
-    """Asks handlers at the hooks of a run; costs nothing where nobody listens."""
+class ExtensionPolicy(Policy):
+    """Calls handlers at the hooks of a run; does nothing for events without handlers."""
 
     def __init__(self, hooks: Hooks, session: Callable[[], HostedSession]) -> None:
         self._hooks = hooks
         self._session = session
         self.turn_index = 0
         self.forced_prompt: str | None = None
-        """In place of the system prompt, in the requests of this run."""
+        """Replaces the system prompt in the requests of this run."""
         self.answer_asked = False
-        """Whether handlers have seen the end of the answer that is about to be told."""
+        """Whether handlers already got ``message_end`` of the current answer."""
 
     async def before_request(self, request: Request) -> Request:
         """``context`` and ``context_with_system``."""
-        if self._hooks.heard(ContextEvent):
+        if self._hooks.has_subscribers(ContextEvent):
             request = await self._without_instructions(request)
-        if self._hooks.heard(ContextWithSystemEvent):
+        if self._hooks.has_subscribers(ContextWithSystemEvent):
             given = ContextWithSystemEvent(messages=tuple(request.messages))
-            asked = await self._hooks.ask(given)
+            asked = await self._hooks.query(given)
             if asked is not given:
                 request = replace(request, messages=asked.messages)
         if self.forced_prompt is not None:
@@ -83,18 +83,18 @@ class HostPolicy(Policy):
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """``message_end`` of an answer."""
         self.answer_asked = True
-        if not self._hooks.heard(MessageEndEvent):
+        if not self._hooks.has_subscribers(MessageEndEvent):
             return answer
-        asked = await self._hooks.ask(MessageEndEvent(message=answer))
+        asked = await self._hooks.query(MessageEndEvent(message=answer))
         message: AssistantMessage = asked.message
         return message
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """``tool_call``: changed in place, or blocked."""
-        if not self._hooks.heard(ToolCallEvent):
+        if not self._hooks.has_subscribers(ToolCallEvent):
             return call
         arguments = copy.deepcopy(call.arguments)
-        asked = await self._hooks.ask(
+        asked = await self._hooks.query(
             ToolCallEvent(tool_name=call.name, tool_call_id=call.id, input=arguments)
         )
         if asked.blocked is not None:
@@ -102,8 +102,8 @@ class HostPolicy(Policy):
         return call if asked.input == call.arguments else replace(call, arguments=asked.input)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """``tool_result``: handlers change it one after another."""
-        if not self._hooks.heard(ToolResultEvent):
+        """``tool_result``: each handler sees the result of the previous one."""
+        if not self._hooks.has_subscribers(ToolResultEvent):
             return result
         given = ToolResultEvent(
             tool_name=call.name,
@@ -114,7 +114,7 @@ class HostPolicy(Policy):
             is_error=result.is_error,
             usage=result.usage,
         )
-        asked = await self._hooks.ask(given)
+        asked = await self._hooks.query(given)
         return replace(
             result,
             content=asked.content,
@@ -125,11 +125,11 @@ class HostPolicy(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """``turn_end`` and ``agent_before_settle``."""
-        if at.kind == "turn" and self._hooks.heard(TurnEndEvent):
-            return _merged(at.next, await self._hooks.ask(self._turn_end(at)))
-        if at.kind == "settle" and self._hooks.heard(AgentBeforeSettleEvent):
+        if at.kind == "turn" and self._hooks.has_subscribers(TurnEndEvent):
+            return _merged(at.next, await self._hooks.query(self._turn_end(at)))
+        if at.kind == "settle" and self._hooks.has_subscribers(AgentBeforeSettleEvent):
             question = AgentBeforeSettleEvent(outcome=at.outcome, context=self._context())
-            return _merged(at.next, await self._hooks.ask(question))
+            return _merged(at.next, await self._hooks.query(question))
         return at.next
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
@@ -158,18 +158,18 @@ class HostPolicy(Policy):
         said = [each for each in request.messages if isinstance(each, SystemMessage)]
         rest = tuple(each for each in request.messages if not isinstance(each, SystemMessage))
         given = ContextEvent(messages=rest)
-        asked = await self._hooks.ask(given)
+        asked = await self._hooks.query(given)
         if asked is given:
             return request
         return replace(request, messages=(*said, *asked.messages))
 
 
-def _merged(wanted: Next, asked: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
-    """What was wanted already, with what handlers want in addition."""
-    entries = wanted.entries + asked.entries
-    if asked.continue_ and wanted.action == "go_on":
-        return replace(wanted, action="again", entries=entries)
-    return replace(wanted, entries=entries)
+def _merged(decision: Next, asked: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
+    """Merge the answers of handlers into the decision so far."""
+    entries = decision.entries + asked.entries
+    if asked.continue_ and decision.action == "go_on":
+        return replace(decision, action="again", entries=entries)
+    return replace(decision, entries=entries)
 
 
 def _instructed(request: Request, prompt: str) -> Request:
@@ -185,7 +185,7 @@ def _instructed(request: Request, prompt: str) -> Request:
 
 
 def _latest_ids(log: SessionLog, count: int) -> list[str]:
-    """The ids of the last answer and of its results, in their order."""
+    """The ids of the last answer and of its results, in order."""
     found: list[str] = []
     for place in log.tree.upwards(log.leaf):
         if len(found) == count:
@@ -199,33 +199,34 @@ def _latest_ids(log: SessionLog, count: int) -> list[str]:
     return found[::-1]
 
 
-# What the agent tells, as the events of extensions.
-
-
 class Listening:
-    """Follows the agent for extensions."""
+    """Dispatches the events of the agent to extensions."""
 
-    def __init__(self, hooks: Hooks, policy: HostPolicy, updates: Updates, clock: Clock) -> None:
+    def __init__(
+        self, hooks: Hooks, policy: ExtensionPolicy, updates: Updates, clock: Clock
+    ) -> None:
         self._hooks = hooks
         self._policy = policy
         self._updates = updates
         self._clock = clock
         self._finished: Any = None
-        """The message that handlers have seen already, before it was kept."""
+        """The message that handlers already got before it was stored."""
 
     async def finish(self, message: Any) -> Any:
-        """``message_start`` and ``message_end`` of a message that comes whole; gives what to keep.
+        """Emit ``message_start`` and ``message_end`` of a whole message.
 
-        Without anybody who could want another one they are told as the agent tells them.
+        Returns the message to store.
+
+        Without a handler of ``message_end``, both follow with the events of the agent.
         """
-        if not self._hooks.heard(MessageEndEvent):
+        if not self._hooks.has_subscribers(MessageEndEvent):
             return message
-        await self._hooks.tell(MessageStartEvent(message=message))
-        self._finished = (await self._hooks.ask(MessageEndEvent(message=message))).message
+        await self._hooks.emit(MessageStartEvent(message=message))
+        self._finished = (await self._hooks.query(MessageEndEvent(message=message))).message
         return self._finished
 
-    async def hear(self, event: Any) -> None:
-        """Take one event of the agent that is no token."""
+    async def handle_event(self, event: Any) -> None:
+        """Dispatch one event of the agent, except tokens."""
         match event:
             case AgentStart():
                 self._policy.turn_index = -1
@@ -235,7 +236,7 @@ class Listening:
                 await self._updates.flushed()
                 asked, self._policy.answer_asked = self._policy.answer_asked, False
                 if asked:
-                    return  # handlers have seen it before it was kept
+                    return  # handlers got it before it was stored
             case MessageStart(message=message) if message is self._finished:
                 return
             case MessageEnd(message=message) if message is self._finished:
@@ -246,11 +247,11 @@ class Listening:
             case _:
                 pass
         made = _MAKERS.get(type(event))
-        if made is not None and self._hooks.heard(made[0]):
-            await self._hooks.tell(made[1](event, self))
+        if made is not None and self._hooks.has_subscribers(made[0]):
+            await self._hooks.emit(made[1](event, self))
 
-    def hear_token(self, event: MessageUpdate) -> None:
-        """Take one token."""
+    def handle_token(self, event: MessageUpdate) -> None:
+        """Dispatch one token."""
         self._updates.put(event.assistant_message_event)
 
     def turn_start(self) -> TurnStartEvent:
@@ -290,14 +291,11 @@ _MAKERS: dict[type, tuple[type[Event], Callable[[Any, Listening], Event]]] = {
         ),
     ),
 }
-"""What each event of the agent is for extensions."""
-
-
-# The parts of a system prompt, as extensions change them and back. Pure.
+"""Builds the event of extensions from each event of the agent."""
 
 
 def options_from(parts: PromptParts) -> SystemPromptOptions:
-    """What extensions are given; sections of extensions are not among it."""
+    """The options that extensions get; they exclude the sections of extensions."""
     return SystemPromptOptions(
         cwd=parts.cwd,
         selected_tools=[tool.name for tool in parts.tools],
@@ -312,7 +310,7 @@ def options_from(parts: PromptParts) -> SystemPromptOptions:
 
 
 def with_options(parts: PromptParts, options: SystemPromptOptions) -> PromptParts:
-    """``parts``, as extensions have changed them."""
+    """``parts`` with the changes of extensions."""
     tools = tuple(
         ToolNote(
             name=name,
@@ -338,10 +336,10 @@ def with_options(parts: PromptParts, options: SystemPromptOptions) -> PromptPart
 
 
 def forced_prompt(asked: BeforeAgentStartEvent, prompt: str) -> str | None:
-    """What takes the place of ``prompt``, which the options have come to; ``None`` if nothing.
+    """The replacement of ``prompt``, which was built from the options; ``None`` if there is none.
 
-    An answer that holds the prompt which handlers were told only adds to it: what others have
-    changed by the options stays.
+    An answer that contains the prompt which handlers got only adds to it: changes of other handlers
+    to the options are kept.
     """
     forced = asked.replacement
     if forced is None:

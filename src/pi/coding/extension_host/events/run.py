@@ -1,4 +1,4 @@
-"""What extensions are told and asked while the agent works."""
+"""Events of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.extension_host.events.answers import (
     BeforeAgentStartAnswer,
     Block,
@@ -39,27 +39,27 @@ from pi.coding.session.entries import Entry, SessionMessage
 
 
 class InputEvent(SaidInput):
-    """Somebody said something; it may be changed, or taken care of."""
+    """Input arrived; a handler can change it or handle it."""
 
     answer: ClassVar[type[Record]] = InputAnswer
     streaming_behavior: Literal["steer", "followUp"] | None = None
 
 
-class BeforeAgentStartEvent(Question):
-    """A prompt is about to be answered."""
+class BeforeAgentStartEvent(Query):
+    """A prompt is about to be sent to the model."""
 
     answer: ClassVar[type[Record]] = BeforeAgentStartAnswer
     prompt: str
     images: tuple[Image, ...]
     system_prompt: str
-    """As it would be; change ``system_prompt_options`` to have another one."""
+    """The current prompt; change ``system_prompt_options`` to change it."""
     system_prompt_options: SystemPromptOptions
     messages: tuple[Any, ...] = ()
-    """What handlers have added so far."""
+    """Messages added by handlers so far."""
     replacement: str | None = None
 
-    def answered(self, answer: BeforeAgentStartAnswer) -> Self:
-        """Messages add up; the last prompt counts."""
+    def with_answer(self, answer: BeforeAgentStartAnswer) -> Self:
+        """Adds the message; the last prompt wins."""
         said = () if answer.message is None else (answer.message,)
         prompt = self.replacement if answer.system_prompt is None else answer.system_prompt
         return replace(self, messages=self.messages + said, replacement=prompt)
@@ -76,7 +76,7 @@ class AgentEndEvent(Event):
 
 
 class AgentSettledEvent(Event):
-    """Nothing more happens until somebody asks."""
+    """The agent is idle: no queued message or retry is left."""
 
 
 class TurnStartEvent(Event):
@@ -87,7 +87,7 @@ class TurnStartEvent(Event):
 
 
 class BoundaryContext:
-    """What the next request would be made of; each part is computed when it is read."""
+    """The content of the next request; each part is computed when it is read."""
 
     def __init__(
         self,
@@ -103,44 +103,44 @@ class BoundaryContext:
 
     @property
     def context_entries(self) -> Sequence[Entry]:
-        """The branch, as the log has it."""
+        """The branch in the log."""
         return self._entries()
 
     @property
     def context_messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown, in the session's own terms."""
+        """The messages of the session for the next request."""
         return self._messages()
 
     @property
     def llm_messages(self) -> Sequence[Message]:
-        """The same, in the model's terms."""
+        """The same messages as sent to the model."""
         return self._convert(self._messages())
 
     @property
     def can_continue(self) -> bool:
-        """Whether the model has something to answer: a question, a result, or what waits."""
+        """Whether the last message is a user message or tool result, or a message is queued."""
         said = self.llm_messages
         asked = bool(said) and isinstance(said[-1], UserMessage | ToolResultMessage)
         return asked or bool(self._pending())
 
     @property
     def pending_messages(self) -> Sequence[Any]:
-        """What waits to be delivered."""
+        """Messages that wait for delivery."""
         return self._pending()
 
 
-class _Boundary(Question):
-    """Where a run may go on, and the log may get more entries."""
+class _Boundary(Query):
+    """A point where handlers can continue the run and add entries to the log."""
 
     answer: ClassVar[type[Record]] = BoundaryAnswer
     outcome: Literal["completed", "aborted", "error"] = "completed"
     entries: tuple[Draft, ...] = ()
-    """What handlers want to add so far."""
+    """Entries added by handlers so far."""
     continue_: bool = False
     context: Any = None
 
-    def answered(self, answer: BoundaryAnswer) -> Self:
-        """Entries add up, and one who wants to go on is enough."""
+    def with_answer(self, answer: BoundaryAnswer) -> Self:
+        """Adds the entries; the run continues if one handler requests it."""
         drafts = tuple(map(as_draft, answer.entries))
         return replace(
             self, entries=self.entries + drafts, continue_=self.continue_ or answer.continue_
@@ -148,7 +148,7 @@ class _Boundary(Question):
 
 
 class TurnEndEvent(_Boundary):
-    """A turn is over; its messages are in the log."""
+    """A turn is complete; its messages are in the log."""
 
     turn_index: int = 0
     message: AssistantMessage | None = None
@@ -158,26 +158,26 @@ class TurnEndEvent(_Boundary):
 
 
 class AgentBeforeSettleEvent(_Boundary):
-    """The agent is about to come to rest."""
+    """The agent is about to become idle."""
 
 
-class _Context(Question):
-    """What the model is about to be shown, for this request only."""
+class _Context(Query):
+    """The messages of one request."""
 
     answer: ClassVar[type[Record]] = ContextAnswer
     messages: tuple[Message, ...]
 
-    def answered(self, answer: ContextAnswer) -> Self:
-        """The last list counts."""
+    def with_answer(self, answer: ContextAnswer) -> Self:
+        """The last list wins."""
         return replace(self, messages=tuple(answer.messages))
 
 
 class ContextEvent(_Context):
-    """The messages of a request, without instructions."""
+    """The messages of a request, without system messages."""
 
 
 class ContextWithSystemEvent(_Context):
-    """The messages of a request, with instructions."""
+    """The messages of a request, with system messages."""
 
 
 class MessageStartEvent(Event):
@@ -187,7 +187,7 @@ class MessageStartEvent(Event):
 
 
 class MessageUpdateEvent:
-    """An answer has grown; ``message`` is put together when it is read."""
+    """The answer has grown; ``message`` is built when it is read."""
 
     __slots__ = ("_partial", "assistant_message_event")
 
@@ -201,22 +201,22 @@ class MessageUpdateEvent:
         return self._partial()
 
 
-class MessageEndEvent(Question):
-    """A message is complete, and not kept yet; another one of its role may take its place."""
+class MessageEndEvent(Query):
+    """A message is complete, but not stored; a handler can replace it by one of the same role."""
 
     answer: ClassVar[type[Record]] = MessageEndAnswer
     message: Any
 
-    def answered(self, answer: MessageEndAnswer) -> Self:
-        """The last message counts, if it is of the same role."""
+    def with_answer(self, answer: MessageEndAnswer) -> Self:
+        """The last message wins. Raises ``TypeError`` if its role differs."""
         old: Any = self.message
         new: Any = answer.message
         if isinstance(old, SystemMessage):
-            raise TypeError("instructions are changed at before_agent_start")
+            raise TypeError("a system message can only be changed at before_agent_start")
         if type(new) is not type(old):
             raise TypeError(f"{type(old).__name__} cannot be replaced by {type(new).__name__}")
         if isinstance(new, ToolResultMessage) and new.tool_call_id != old.tool_call_id:
-            raise TypeError("a result stays that of its call")
+            raise TypeError("a tool result must keep its tool_call_id")
         return replace(self, message=new)
 
 
@@ -229,7 +229,7 @@ class ToolExecutionStartEvent(Event):
 
 
 class ToolExecutionUpdateEvent(Event):
-    """What a tool shows while it runs."""
+    """A running tool reports progress."""
 
     tool_call_id: str
     tool_name: str
@@ -246,8 +246,8 @@ class ToolExecutionEndEvent(Event):
     is_error: bool
 
 
-class ToolCallEvent(Question):
-    """The model wants to run a tool. Change ``input`` in place, or give ``Block``."""
+class ToolCallEvent(Query):
+    """The model calls a tool. Change ``input`` in place, or return ``Block``."""
 
     answer: ClassVar[type[Record]] = Block
     tool_name: str
@@ -255,22 +255,22 @@ class ToolCallEvent(Question):
     input: Json
     blocked: Block | None = None
 
-    def answered(self, answer: Block) -> Self:
-        """The first one that blocks counts."""
+    def with_answer(self, answer: Block) -> Self:
+        """The first block wins."""
         return replace(self, blocked=answer) if answer.block else self
 
-    def after_failure(self, problem: Exception) -> Self:
-        """A guard that failed guards all the same."""
-        return replace(self, blocked=Block(reason=str(problem) or type(problem).__name__))
+    def after_failure(self, error: Exception) -> Self:
+        """Blocks the call: a broken guard must not let calls through."""
+        return replace(self, blocked=Block(reason=str(error) or type(error).__name__))
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has blocked it."""
+    def is_settled(self) -> bool:
+        """Whether the call is blocked."""
         return self.blocked is not None
 
 
-class ToolResultEvent(Question):
-    """What a tool gave, before the model sees it."""
+class ToolResultEvent(Query):
+    """A tool has returned; the model has not seen the result yet."""
 
     answer: ClassVar[type[Record]] = ToolResultAnswer
     tool_name: str
@@ -281,14 +281,14 @@ class ToolResultEvent(Question):
     is_error: bool = False
     usage: Usage | UnsetType = UNSET
 
-    def answered(self, answer: ToolResultAnswer) -> Self:
-        """Changes add up."""
+    def with_answer(self, answer: ToolResultAnswer) -> Self:
+        """Replaces the given fields."""
         named = {name: getattr(answer, name) for name in answer.__struct_fields__}
         return replace(self, **{name: new for name, new in named.items() if new is not UNSET})
 
 
 class ModelSelectEvent(Event):
-    """Another model answers from now on."""
+    """The model has changed."""
 
     model: Model
     previous_model: Model | None
@@ -296,32 +296,32 @@ class ModelSelectEvent(Event):
 
 
 class ThinkingLevelSelectEvent(Event):
-    """The model thinks more, or less, from now on."""
+    """The thinking level has changed."""
 
     level: ThinkingLevel
     previous_level: ThinkingLevel
 
 
 class BeforeProviderHeadersEvent(Event):
-    """A request is about to be sent: change ``headers`` in place; ``None`` takes one away."""
+    """A request is about to be sent: change ``headers`` in place; ``None`` removes one."""
 
     headers: dict[str, str | None] = field(default_factory=dict)
 
 
-class BeforeProviderRequestEvent(Question):
-    """A request is about to be sent: give another payload to have that sent."""
+class BeforeProviderRequestEvent(Query):
+    """A request is about to be sent: return another payload to replace it."""
 
     payload: Json
 
-    def answered(self, answer: Json) -> Self:
-        """The last payload counts."""
+    def with_answer(self, answer: Json) -> Self:
+        """The last payload wins. Raises ``TypeError`` if it is not a dict."""
         if not isinstance(answer, dict):
-            raise TypeError(f"a payload is a dict, not {type(answer).__name__}")
+            raise TypeError(f"a payload must be a dict, not {type(answer).__name__}")
         return replace(self, payload=answer)
 
 
 class AfterProviderResponseEvent(Event):
-    """A provider has begun to answer."""
+    """A provider has started to respond."""
 
     status: int
     headers: dict[str, str]

@@ -1,4 +1,4 @@
-"""What extensions are told and asked about the session itself."""
+"""Events of the session: those of extensions, and those that ``runtime`` publishes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from msgspec import UNSET, UnsetType
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.compaction.events import (
     BeforeCompact,
     CompactDecision,
     Compacted,
     CompactFailed,
     CompactingAnswer,
+    CompactionReason,
     CompactionResult,
     Notes,
-    Reason,
     TreeDecision,
     TreeMove,
     TreeMoved,
@@ -45,33 +45,33 @@ if TYPE_CHECKING:
 DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
 
 
-class ProjectTrustEvent(Question):
-    """Whether a project may be trusted; asked before anything of it is read."""
+class ProjectTrustEvent(Query):
+    """Whether a project is trusted; asked before anything of it is read."""
 
     answer: ClassVar[type[Record]] = TrustAnswer
     cwd: str
     decision: TrustAnswer = TrustAnswer(trusted="undecided")
 
-    def answered(self, answer: TrustAnswer) -> Self:
-        """The first decided answer counts."""
+    def with_answer(self, answer: TrustAnswer) -> Self:
+        """The first decision wins."""
         return replace(self, decision=answer)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has decided."""
+    def is_settled(self) -> bool:
+        """Whether a handler has decided."""
         return self.decision.trusted != "undecided"
 
 
-class ResourcesDiscoverEvent(Question):
-    """Which further skills, templates and themes there are."""
+class ResourcesDiscoverEvent(Query):
+    """Asks for more skills, prompt templates and themes."""
 
     answer: ClassVar[type[Record]] = ResourcesAnswer
     cwd: str
     reason: Literal["startup", "reload"]
     found: ResourcesAnswer = ResourcesAnswer()
 
-    def answered(self, answer: ResourcesAnswer) -> Self:
-        """Paths add up."""
+    def with_answer(self, answer: ResourcesAnswer) -> Self:
+        """Adds the paths."""
         found = ResourcesAnswer(
             skill_paths=self.found.skill_paths + answer.skill_paths,
             prompt_paths=self.found.prompt_paths + answer.prompt_paths,
@@ -81,45 +81,45 @@ class ResourcesDiscoverEvent(Question):
 
 
 class SessionStartEvent(Event):
-    """The session is there, and so is the screen, if there is one."""
+    """The session has started, and the user interface is attached."""
 
     reason: Literal["startup", "reload", "new", "resume", "fork"]
     previous_session_file: str | None = None
 
 
 class SessionShutdownEvent(Event):
-    """The session is about to be left; what the extension has started ends after this."""
+    """The session is about to end; tasks of the extension are stopped afterwards."""
 
     reason: Literal["quit", "reload", "new", "resume", "fork"]
     target_session_file: str | None = None
 
 
 class SessionSwitchEvent(Event):
-    """Another session has taken the place of the one before."""
+    """Another session has replaced this one."""
 
     reason: Literal["new", "resume", "fork"]
     previous_session_file: str | None = None
 
 
 class SessionForkEvent(Event):
-    """The session is a fork or a clone of the one before."""
+    """The session was forked or cloned from the previous one."""
 
     previous_session_file: str | None = None
 
 
 class SessionInfoChangedEvent(Event):
-    """The session has another name."""
+    """The session was renamed."""
 
     name: str | None = None
 
 
-class _Cancellable(Question):
+class _Cancellable(Query):
     answer: ClassVar[type[Record]] = Cancel
     cancelled: bool = False
     skip_conversation_restore: bool = False
 
-    def answered(self, answer: Cancel) -> Self:
-        """A cancellation is final."""
+    def with_answer(self, answer: Cancel) -> Self:
+        """The first cancellation wins."""
         return replace(
             self,
             cancelled=answer.cancel,
@@ -127,36 +127,36 @@ class _Cancellable(Question):
         )
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.cancelled
 
 
 class SessionBeforeSwitchEvent(_Cancellable):
-    """Another session is about to take the place of this one."""
+    """Another session is about to replace this one."""
 
     reason: Literal["new", "resume", "fork"]
     target_session_file: str | None = None
 
 
 class SessionBeforeForkEvent(_Cancellable):
-    """The path to an entry is about to become a session of its own."""
+    """The branch up to an entry is about to become a new session."""
 
     entry_id: str | None
     position: Literal["before", "at"]
 
 
 class SessionBeforeCompactEvent(BeforeCompact):
-    """A compaction is about to begin: it may be cancelled, or done by the handler."""
+    """A compaction is about to begin: a handler can cancel it or do it itself."""
 
     answer: ClassVar[type[Record]] = CompactDecision
 
-    def answered(self, answer: CompactDecision) -> Self:
-        """The last answer counts; a compaction may be a dict with the names of the original."""
+    def with_answer(self, answer: CompactDecision) -> Self:
+        """The last answer wins; a compaction may be a dict with the names of the original."""
         given: Any = answer.compaction
         if isinstance(given, dict):
             answer = replace(answer, compaction=_compaction(given))
-        return super().answered(answer)
+        return super().with_answer(answer)
 
 
 def _compaction(given: Mapping[str, Any]) -> CompactionResult:
@@ -166,15 +166,15 @@ def _compaction(given: Mapping[str, Any]) -> CompactionResult:
     return CompactionResult(**fields)
 
 
-class SessionCompactingEvent(Question):
-    """A summary is about to be asked for: what else should it know?"""
+class SessionCompactingEvent(Query):
+    """A summary is about to be requested: handlers can add to its prompt."""
 
     answer: ClassVar[type[Record]] = CompactingAnswer
-    reason: Reason
+    reason: CompactionReason
     added: CompactingAnswer = CompactingAnswer()
 
-    def answered(self, answer: CompactingAnswer) -> Self:
-        """What all say counts."""
+    def with_answer(self, answer: CompactingAnswer) -> Self:
+        """Combines all answers."""
         return replace(self, added=self.added.and_then(answer))
 
 
@@ -183,18 +183,18 @@ class SessionCompactEvent(Compacted):
 
 
 class SessionCompactFailedEvent(CompactFailed):
-    """A compaction came to nothing."""
+    """A compaction failed."""
 
 
-class SessionBeforeTreeEvent(Question):
-    """The leaf is about to move: it may stay, and the notes may come from the handler."""
+class SessionBeforeTreeEvent(Query):
+    """The leaf is about to move: a handler can cancel that or provide the summary."""
 
     answer: ClassVar[type[Record]] = TreeDecision
     preparation: TreeMove
     decision: TreeDecision = TreeDecision()
 
-    def answered(self, answer: TreeDecision) -> Self:
-        """Later answers add to and beat earlier ones."""
+    def with_answer(self, answer: TreeDecision) -> Self:
+        """Later answers override earlier ones field by field."""
         given = {name: getattr(answer, name) for name in answer.__struct_fields__}
         if isinstance(given["summary"], dict):
             given["summary"] = Notes(**given["summary"])
@@ -202,8 +202,8 @@ class SessionBeforeTreeEvent(Question):
         return replace(self, decision=replace(self.decision, **new))
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.decision.cancel
 
 
@@ -211,8 +211,8 @@ class SessionTreeEvent(TreeMoved):
     """The leaf has moved."""
 
 
-class UserBashEvent(Question):
-    """The person wants to run a command: run it instead, say how, or raise to forbid it."""
+class UserBashEvent(Query):
+    """The user runs a shell command: run it instead, say how, or raise to refuse it."""
 
     answer: ClassVar[type[Record]] = UserBashAnswer
     command: str
@@ -222,24 +222,24 @@ class UserBashEvent(Question):
     operations: RunCommand | None = None
     refused: str = ""
 
-    def answered(self, answer: UserBashAnswer) -> Self:
-        """The first result, or way to get one, counts."""
+    def with_answer(self, answer: UserBashAnswer) -> Self:
+        """The first result or runner wins."""
         given = answer.result
         result = BashResult(**given) if isinstance(given, dict) else given
         return replace(self, result=result, operations=answer.operations)
 
-    def after_failure(self, problem: Exception) -> Self:
-        """A guard that failed guards all the same."""
-        return replace(self, refused=str(problem) or type(problem).__name__)
+    def after_failure(self, error: Exception) -> Self:
+        """Refuses the command: a broken guard must not let commands through."""
+        return replace(self, refused=str(error) or type(error).__name__)
 
     @property
-    def settled(self) -> bool:
-        """Whether there is nothing left to run."""
+    def is_settled(self) -> bool:
+        """Whether there is a result, a runner, or a refusal."""
         return self.result is not None or self.operations is not None or bool(self.refused)
 
 
 class UiPromptStartEvent(Event):
-    """The person is about to be asked something."""
+    """A dialog is about to open."""
 
     kind: DialogKind
     title: str = ""
@@ -247,15 +247,15 @@ class UiPromptStartEvent(Event):
 
 
 class UiPromptEndEvent(Event):
-    """The person is no longer asked."""
+    """A dialog has closed."""
 
     kind: DialogKind
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
 
 
-class CacheWarmingDecisionEvent(Question):
-    """Whether a provider's cache is worth keeping warm."""
+class CacheWarmingDecisionEvent(Query):
+    """Whether to keep a provider's cache warm."""
 
     answer: ClassVar[type[Record]] = CacheWarmingAnswer
     warm_cost: float
@@ -263,12 +263,9 @@ class CacheWarmingDecisionEvent(Question):
     continuation_probability: float
     action: Literal["warm", "stop"]
 
-    def answered(self, answer: CacheWarmingAnswer) -> Self:
-        """The last answer counts."""
+    def with_answer(self, answer: CacheWarmingAnswer) -> Self:
+        """The last answer wins."""
         return replace(self, action=answer.action)
-
-
-# What somebody says before it is a message, and what handlers may make of it.
 
 
 class InputAnswer(Record):
@@ -279,16 +276,16 @@ class InputAnswer(Record):
     images: tuple[Image, ...] | None = None
 
 
-class SaidInput(Question):
-    """Somebody said something; it may be changed, or taken care of, before it is a message."""
+class SaidInput(Query):
+    """Input before it becomes a message; a handler can change it or handle it."""
 
     text: str
     images: tuple[Image, ...] = ()
     source: Literal["interactive", "rpc", "extension"] = "interactive"
     handled: bool = False
 
-    def answered(self, answer: InputAnswer) -> Self:
-        """Changes add up until somebody has taken care of it."""
+    def with_answer(self, answer: InputAnswer) -> Self:
+        """Applies a change; ``handled`` is final."""
         if answer.action == "handled":
             return replace(self, handled=True)
         if answer.action == "transform":
@@ -297,15 +294,13 @@ class SaidInput(Question):
         return self
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has taken care of it."""
+    def is_settled(self) -> bool:
+        """Whether a handler has handled it."""
         return self.handled
 
 
-# What a session tells beside what its agent tells.
-#
-# The first ones are public: their JSON form is that of JSON mode and RPC. The others go over the
-# bus, where extensions hear them.
+# The first two records are public: their JSON form is that of JSON mode and RPC. The others go over
+# the bus only.
 
 
 StartReason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork"]
@@ -313,26 +308,26 @@ EndReason: TypeAlias = Literal["quit", "reload", "new", "resume", "fork"]
 
 
 class ThinkingLevelChanged(Record, tag="thinking_level_changed"):
-    """The model thinks more, or less, from now on."""
+    """The thinking level has changed."""
 
     level: ThinkingLevel
 
 
 class SessionInfoChanged(Record, tag="session_info_changed"):
-    """The session has another name."""
+    """The session was renamed."""
 
     name: str | UnsetType = UNSET
 
 
 class SessionStarted(Event):
-    """A session is there, and everything that belongs to it."""
+    """A session has started, with all its parts."""
 
     reason: StartReason
     previous_session_file: Path | None = None
 
 
 class SessionEnding(Event):
-    """A session is about to be left."""
+    """A session is about to end."""
 
     reason: EndReason
     target_session_file: Path | None = None
@@ -343,53 +338,53 @@ class SwitchDecision(Record):
 
     cancel: bool = False
     keep_conversation: bool = False
-    """Of a fork: whether all that was said stays, also what came after the entry."""
+    """Of a fork: whether the conversation after the entry is kept."""
 
 
-class BeforeSwitch(Question):
-    """Another session is about to take the place of this one."""
+class BeforeSwitch(Query):
+    """Another session is about to replace this one."""
 
     reason: Literal["new", "resume", "fork"]
     target_session_file: Path | None = None
     cancelled: bool = False
 
-    def answered(self, answer: SwitchDecision) -> Self:
-        """A cancellation is final."""
+    def with_answer(self, answer: SwitchDecision) -> Self:
+        """The first cancellation wins."""
         return replace(self, cancelled=answer.cancel)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.cancelled
 
 
-class BeforeFork(Question):
-    """The path to an entry is about to become a session of its own."""
+class BeforeFork(Query):
+    """The branch up to an entry is about to become a new session."""
 
     entry_id: str | None
     position: Literal["before", "at"]
     cancelled: bool = False
     keep_conversation: bool = False
 
-    def answered(self, answer: SwitchDecision) -> Self:
-        """A cancellation is final."""
+    def with_answer(self, answer: SwitchDecision) -> Self:
+        """The first cancellation wins."""
         return replace(self, cancelled=answer.cancel, keep_conversation=answer.keep_conversation)
 
     @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
+    def is_settled(self) -> bool:
+        """Whether a handler has cancelled."""
         return self.cancelled
 
 
 class Switched(Event):
-    """Another session has taken the place of the one before."""
+    """Another session has replaced the previous one."""
 
     reason: Literal["new", "resume", "fork"]
     previous_session_file: Path | None = None
 
 
 class Input(SaidInput):
-    """Somebody said something; it may be changed, or taken care of, before it is a message."""
+    """Input before it becomes a message; a handler can change it or handle it."""
 
     streaming: Streaming | None = None
 
@@ -401,22 +396,22 @@ class RunAnswer(Record):
     messages: tuple[SessionMessage, ...] = ()
 
 
-class BeforeRun(Question):
-    """A prompt is about to be answered: with what instructions, and what else is said?"""
+class BeforeRun(Query):
+    """A prompt is about to be sent: handlers can change the system prompt and add messages."""
 
     text: str
     images: tuple[Image, ...]
     parts: PromptParts
     messages: tuple[SessionMessage, ...] = ()
-    """Said after the prompt."""
+    """Sent after the prompt."""
 
-    def answered(self, answer: RunAnswer) -> Self:
-        """The last instructions count, messages add up."""
+    def with_answer(self, answer: RunAnswer) -> Self:
+        """The last system prompt wins; messages are added."""
         return replace(self, parts=answer.parts, messages=self.messages + answer.messages)
 
 
 class ModelSelected(Event):
-    """Another model answers from now on."""
+    """The model has changed."""
 
     model: Model
     previous: Model | None
@@ -424,45 +419,45 @@ class ModelSelected(Event):
 
 
 class ThinkingLevelSelected(Event):
-    """The level has changed."""
+    """The thinking level has changed."""
 
     level: ThinkingLevel
     previous: ThinkingLevel
 
 
-class UserBash(Question):
-    """The person wants to run a command; somebody else may have run it already, or forbid it."""
+class UserBash(Query):
+    """The user runs a shell command; a handler can run it itself or refuse it."""
 
     command: str
     exclude_from_context: bool
     cwd: str
     on_text: OnOutput = lambda text: None
-    """Told what the command writes, whoever runs it."""
+    """Gets the output of the command while it runs."""
     result: BashResult | None = None
     refused: str = ""
 
-    def answered(self, answer: BashResult) -> Self:
-        """The first result counts."""
+    def with_answer(self, answer: BashResult) -> Self:
+        """The first result wins."""
         return replace(self, result=answer)
 
-    def after_failure(self, problem: Exception) -> Self:
-        """A guard that failed guards all the same."""
-        return replace(self, refused=str(problem) or type(problem).__name__)
+    def after_failure(self, error: Exception) -> Self:
+        """Refuses the command: a broken guard must not let commands through."""
+        return replace(self, refused=str(error) or type(error).__name__)
 
     @property
-    def settled(self) -> bool:
-        """Whether there is nothing left to run."""
+    def is_settled(self) -> bool:
+        """Whether there is a result or a refusal."""
         return self.result is not None or bool(self.refused)
 
 
-class WarmCache(Question):
-    """Whether a provider's cache of the conversation is worth reading once more."""
+class WarmCache(Query):
+    """Whether to read a provider's cache of the conversation once more to keep it."""
 
     warm_cost: float
     miss_cost: float
     continuation_probability: float
     action: Literal["warm", "stop"]
 
-    def answered(self, answer: Literal["warm", "stop"]) -> Self:
-        """The last answer counts."""
+    def with_answer(self, answer: Literal["warm", "stop"]) -> Self:
+        """The last answer wins."""
         return replace(self, action=answer)

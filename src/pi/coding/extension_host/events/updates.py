@@ -1,4 +1,4 @@
-"""Tokens for handlers that take their time: merged while they work, never waited for."""
+"""Token updates for handlers; merged while a slow handler is busy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Partial = Callable[[], AssistantMessage | None]
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
-def merged(events: list[BlockEvent], new: BlockEvent) -> None:
-    """Add ``new``; deltas of one block that follow each other become one."""
+def merge_update(events: list[BlockEvent], new: BlockEvent) -> None:
+    """Append ``new``; consecutive deltas of one block are merged."""
     if events and isinstance(new, _DELTAS) and type(events[-1]) is type(new):
         last = events[-1]
         assert isinstance(last, _DELTAS)
@@ -28,7 +28,7 @@ def merged(events: list[BlockEvent], new: BlockEvent) -> None:
 
 
 class Mailbox:
-    """What one handler has not seen yet."""
+    """Updates that one async handler has not seen yet."""
 
     def __init__(self, hook: Hook, hooks: Hooks, partial: Partial) -> None:
         self._hook = hook
@@ -38,18 +38,18 @@ class Mailbox:
         self._worker: asyncio.Task[None] | None = None
 
     def put(self, event: BlockEvent) -> None:
-        """Have the handler see ``event`` as soon as it has time."""
-        merged(self._waiting, event)
+        """Queue ``event`` for the handler."""
+        merge_update(self._waiting, event)
         if self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work(), name="updates")
 
     async def flushed(self) -> None:
-        """Until the handler has seen everything."""
+        """Wait until the handler has seen everything."""
         if self._worker is not None:
             await asyncio.wait({self._worker})
 
     def close(self) -> None:
-        """Let the handler see nothing more."""
+        """Drop the queue and cancel the handler."""
         self._waiting.clear()
         if self._worker is not None:
             self._worker.cancel()
@@ -60,14 +60,14 @@ class Mailbox:
                 event = MessageUpdateEvent(self._waiting.pop(0), self._partial)
                 try:
                     await self._hooks.call(self._hook, event)
-                except Exception as problem:
-                    self._hooks.failed(self._hook, event, problem)
+                except Exception as error:
+                    self._hooks.failed(self._hook, event, error)
         finally:
             self._worker = None
 
 
 class Updates:
-    """Shows every token to those who want to see it; slow ones never slow the answer."""
+    """Dispatches tokens to handlers; a slow handler never delays the answer."""
 
     def __init__(self, hooks: Hooks, partial: Partial) -> None:
         self._hooks = hooks
@@ -75,7 +75,7 @@ class Updates:
         self._boxes: dict[Hook, Mailbox] = {}
 
     def put(self, event: BlockEvent) -> None:
-        """Show ``event``: at once to functions, later to coroutines."""
+        """Dispatch ``event``: at once to functions, queued to coroutines."""
         update: MessageUpdateEvent | None = None
         for hook in self._hooks.hooks(MessageUpdateEvent):
             if iscoroutinefunction(hook.call):
@@ -89,16 +89,16 @@ class Updates:
                 hook.call(update, hook.context)
             except PASSED_ON:
                 raise
-            except BaseException as problem:
-                self._hooks.failed(hook, update, problem)
+            except BaseException as error:
+                self._hooks.failed(hook, update, error)
 
     async def flushed(self) -> None:
-        """Until everybody has seen everything."""
+        """Wait until all handlers have seen everything."""
         for box in [*self._boxes.values()]:
             await box.flushed()
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Drop all queues."""
         for box in self._boxes.values():
             box.close()
         self._boxes.clear()

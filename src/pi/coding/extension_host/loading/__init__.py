@@ -1,1 +1,1 @@
-"""Loads and unloads extensions."""
+"""Imports extensions and puts stand-ins in place of deferred ones."""

@@ -1,4 +1,4 @@
-"""Loading extensions into a session, one by one, and taking them out again."""
+"""Loads and unloads the extensions of a session one by one."""
 
 from __future__ import annotations
 
@@ -10,52 +10,50 @@ from functools import partial
 from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.loaded_extension import Instance, equipped
+from pi.coding.extension_host.api.host_state import HostState
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension, build_extension
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     check_version,
-    is_for,
-    wanted_at_start,
+    loads_at_start,
+    supports_mode,
 )
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.loading import modules
-from pi.coding.extension_host.loading.stand_ins import stand_in
+from pi.coding.extension_host.loading.stand_ins import add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls
 from pi.coding.port.extensions import ExtensionInfo
 
 log = logging.getLogger(__name__)
 
 
-class _Waiting(Record):
-    """An extension that may wait for its first use."""
+class _Deferred(Record):
+    """An extension whose loading is deferred until its first use."""
 
     candidate: Candidate
     manifest: Manifest
     loading: asyncio.Lock
-    """Held while it is being loaded: whoever needs it meanwhile waits, too."""
+    """Held while it is loaded, so that concurrent first uses wait for one load."""
 
 
-class Loading:
-    """The extensions that are loaded now."""
+class ExtensionLoader:
+    """The loaded and deferred extensions of a session."""
 
     def __init__(
         self,
-        shelves: Shelves,
-        around: Surroundings,
+        state: HostState,
         *,
         stalls: Stalls,
         report: Callable[[str], None],
     ) -> None:
-        self._shelves = shelves
-        self._around = around
+        self._state = state
         self._stalls = stalls
         self._report = report
-        self._waiting: dict[str, _Waiting] = {}
-        self._instances: dict[str, Instance] = {}
+        self._deferred: dict[str, _Deferred] = {}
+        self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
-        """In the order of finding, which is that of loading however late one is loaded."""
+        """In discovery order. Load order is the same, even for extensions that load late."""
         self._candidates: dict[str, Candidate] = {}
 
     @property
@@ -69,11 +67,11 @@ class Loading:
 
     @property
     def infos(self) -> list[ExtensionInfo]:
-        """Every extension that was found, also those that could not be loaded."""
+        """Every extension that was found, including failed ones."""
         return list(self._infos.values())
 
-    def whose(self, module: str) -> Owner | None:
-        """The owner of a module, if it is one of an extension that runs."""
+    def owner_of(self, module: str) -> Owner | None:
+        """The owner of a module; ``None`` if no loaded extension owns it."""
         for where, candidate in [*self._candidates.items()]:
             instance, name = self._instances.get(where), modules.module_of(candidate)
             if instance is not None and (module == name or module.startswith(f"{name}.")):
@@ -81,104 +79,103 @@ class Loading:
         return None
 
     async def load(self, candidates: Iterable[Candidate]) -> None:
-        """Load extensions one after another; one that fails is named and stops no other."""
+        """Load extensions one after another; a failure is reported and does not stop the others."""
         for candidate in candidates:
-            found = self._noted(candidate)
+            found = self._record(candidate)
             if found is None:
                 continue
-            if wanted_at_start(found.manifest, self._shelves.flags, self._around.mode()):
+            if loads_at_start(found.manifest, self._state.flags, self._state.mode()):
                 await self._start(found.candidate)
             else:
-                self._wait(found)
+                self._defer(found)
 
-    def expect(self, candidates: Iterable[Candidate]) -> None:
-        """Have something in the place of extensions that wait for their first use."""
+    def add_deferred(self, candidates: Iterable[Candidate]) -> None:
+        """Add stand-ins for extensions that load on first use."""
         for candidate in candidates:
-            if (found := self._noted(candidate)) is not None:
-                self._wait(found)
+            if (found := self._record(candidate)) is not None:
+                self._defer(found)
 
     async def unload(self) -> None:
-        """End all of them; those that came later end first."""
+        """Unload all extensions in reverse order."""
         for where in reversed([*self._instances]):
             await self._unload_one(where)
         self._infos.clear()
         self._candidates.clear()
-        self._waiting.clear()
+        self._deferred.clear()
 
-    # ----------------------------------------------------------------------------------------------
-
-    def _noted(self, candidate: Candidate) -> _Waiting | None:
-        """An extension that can be used here, and is not used yet."""
+    def _record(self, candidate: Candidate) -> _Deferred | None:
+        """Record a candidate. Returns it if this mode can use it and it is new."""
         if candidate.where in self._infos:
             return None
         self._infos[candidate.where] = _info(candidate)
         try:
             manifest = candidate.declared()
             check_version(manifest, candidate.where)
-        except Exception as problem:
-            self._refuse(candidate, problem)
+        except Exception as error:
+            self._refuse(candidate, error)
             return None
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
             self._infos[candidate.where] = _info(candidate)
         self._candidates[candidate.where] = candidate
-        if not is_for(manifest, self._around.mode()):
+        if not supports_mode(manifest, self._state.mode()):
             return None
-        return _Waiting(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
+        return _Deferred(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
 
-    def _wait(self, waiting: _Waiting) -> None:
-        """Have something in the place of an extension until it is used."""
-        where = waiting.candidate.where
-        self._waiting[where] = waiting
-        instance = self._instances[where] = self._instance(waiting.candidate)
+    def _defer(self, deferred: _Deferred) -> None:
+        """Add stand-ins for an extension."""
+        where = deferred.candidate.where
+        self._deferred[where] = deferred
+        instance = self._instances[where] = self._instance(deferred.candidate)
         try:
-            stand_in(instance, waiting.manifest, lambda: self._activate(waiting))
-        except Exception as problem:
+            add_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
+        except Exception as error:
             instance.scope.take_back()
-            del self._waiting[where], self._instances[where]
-            self._refuse(waiting.candidate, problem)
+            del self._deferred[where], self._instances[where]
+            self._refuse(deferred.candidate, error)
 
-    async def _activate(self, waiting: _Waiting) -> None:
-        """Load an extension that was waiting for its first use; ``ExtensionError`` if it fails."""
-        candidate = waiting.candidate
-        async with waiting.loading:
-            if self._waits(waiting):
+    async def _activate(self, deferred: _Deferred) -> None:
+        """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""
+        candidate = deferred.candidate
+        async with deferred.loading:
+            if self._is_deferred(deferred):
                 await self._unload_one(candidate.where)
                 try:
                     await self._start(candidate)
                 except asyncio.CancelledError:
-                    if self._waits(waiting):  # its first use was given up: there may be another
-                        self._wait(waiting)
+                    # The first use was cancelled: wait for the next one.
+                    if self._is_deferred(deferred):
+                        self._defer(deferred)
                     raise
-                if self._waits(waiting):
-                    del self._waiting[candidate.where]
+                if self._is_deferred(deferred):
+                    del self._deferred[candidate.where]
         if problem := self._infos[candidate.where].problem:
             raise ExtensionError(problem)
 
-    def _waits(self, waiting: _Waiting) -> bool:
-        """Whether it is still to be loaded, and belongs to the session that is there now."""
-        return self._waiting.get(waiting.candidate.where) is waiting
+    def _is_deferred(self, deferred: _Deferred) -> bool:
+        """Whether it is still deferred, in the current session."""
+        return self._deferred.get(deferred.candidate.where) is deferred
 
     async def _start(self, candidate: Candidate) -> None:
-        """Import an extension and call its function; if that fails, nothing of it stays."""
-        # Not at the top: most extensions wait, and the API knows every part of the host.
+        """Import an extension and call its function; on failure nothing of it remains."""
+        # Deferred import: most extensions wait, and the API imports every part of the host.
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
-        began = self._around.clock.monotonic()
+        began = self._state.clock.monotonic()
         instance = self._instances[candidate.where] = self._instance(candidate)
         try:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
-            await contained(partial(function, api), self._around.watchdog.watch)
+            await contained(partial(function, api), self._state.watchdog.watch)
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise
-        except BaseException as problem:  # whatever a stranger's code raises stops no start
+        except BaseException as error:  # extension code can raise anything
             await self._unload_one(candidate.where)
-            self._refuse(candidate, problem)
+            self._refuse(candidate, error)
             return
-        took = (self._around.clock.monotonic() - began) * 1000
+        took = (self._state.clock.monotonic() - began) * 1000
         self._infos[candidate.where] = replace(_info(candidate), state="loaded", milliseconds=took)
 
     async def _unload_one(self, where: str) -> None:
@@ -186,20 +183,20 @@ class Loading:
         if instance is not None:
             await instance.scope.close()
 
-    def _refuse(self, candidate: Candidate, problem: BaseException) -> None:
-        told = f"{type(problem).__name__}: {problem}"
-        if isinstance(problem, ExtensionError):
-            told = problem.explain()
-        log.warning("the extension %s was not loaded", candidate.where, exc_info=problem)
-        self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=told)
-        self._report(f"Warning: extension {candidate.where} was not loaded: {told}")
+    def _refuse(self, candidate: Candidate, error: BaseException) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, ExtensionError):
+            reason = error.explain()
+        log.warning("extension %s was not loaded", candidate.where, exc_info=error)
+        self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=reason)
+        self._report(f"Warning: extension {candidate.where} was not loaded: {reason}")
 
-    def _instance(self, candidate: Candidate) -> Instance:
+    def _instance(self, candidate: Candidate) -> LoadedExtension:
         number = [*self._infos].index(candidate.where)
-        return equipped(candidate, number, self._shelves, self._around, self._renewed)
+        return build_extension(candidate, number, self._state, self._renewed)
 
     def _renewed(self, where: str) -> CommandContext | None:
-        """What commands of an extension are given in the session that is there now."""
+        """The command context of an extension in the current session."""
         new = self._instances.get(where)
         return None if new is None else new.command_context
 
@@ -213,7 +210,7 @@ def _info(candidate: Candidate) -> ExtensionInfo:
     )
 
 
-def forget(candidates: Iterable[Candidate]) -> None:
-    """Have extensions imported anew the next time they are loaded."""
+def forget_candidates(candidates: Iterable[Candidate]) -> None:
+    """Drop the modules of extensions, so that the next load imports them again."""
     for candidate in candidates:
-        modules.forget(candidate)
+        modules.forget_modules(candidate)

@@ -1,4 +1,4 @@
-"""Importing extensions: each under a name of its own, once per process."""
+"""Imports extensions: modules with unique names, import roots of packages, tool-only files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from pi.agent.tools.tool import AgentTool
-from pi.base.files import MOST_READ
+from pi.base.files import MAX_READ_BYTES
 from pi.base.records import replace
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Candidate, Factory
 from pi.coding.extension_host.errors import ExtensionError
@@ -29,9 +29,9 @@ ENTRY = "extension"
 
 
 def factory_of(candidate: Candidate) -> Factory:
-    """The function of an extension; its module is imported if it is not yet.
+    """The function of an extension; its module is imported if necessary.
 
-    Whatever importing raises is raised, and nothing of it is left behind.
+    Exceptions of the import propagate, and nothing of the module remains.
     """
     if candidate.factory is not None:
         return candidate.factory
@@ -49,15 +49,15 @@ def factory_of(candidate: Candidate) -> Factory:
     return factory
 
 
-def forget(candidate: Candidate) -> None:
-    """Have an extension imported anew the next time; those that are in use stay as they are."""
+def forget_modules(candidate: Candidate) -> None:
+    """Import an extension again at its next load; modules in use are not affected."""
     if candidate.path is not None:
         _drop(module_of(candidate))
         importlib.invalidate_caches()
 
 
 def module_of(candidate: Candidate) -> str:
-    """What the module of an extension is called; those inside it begin so, too."""
+    """The module name of an extension; its submodules start with it."""
     path, root = candidate.path, candidate.import_root
     if path is None:
         module, _, _ = candidate.target.partition(":")
@@ -68,9 +68,9 @@ def module_of(candidate: Candidate) -> str:
 
 
 def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
-    """The module of a file or folder, imported if it is not yet.
+    """The module of a file or folder, imported if necessary.
 
-    With ``import_root``, it and what it needs is imported from there, after all that pi has itself.
+    With ``import_root``, it and its dependencies are imported from there, after pi's own modules.
     """
     _must_be_small(path / "__init__.py" if path.is_dir() else path)
     if import_root is None:
@@ -89,20 +89,22 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
 
 
 def _must_be_small(file: Path) -> None:
-    """Refuse a source that nobody has written: Python would read and compile the whole of it."""
-    if file.exists() and file.stat().st_size > MOST_READ:
-        raise ExtensionError(f"{file} is larger than {MOST_READ >> 20} MiB, which is not a source.")
+    """Raise ``ExtensionError`` for a huge file: Python would read and compile the whole of it."""
+    if file.exists() and file.stat().st_size > MAX_READ_BYTES:
+        raise ExtensionError(
+            f"{file} is larger than {MAX_READ_BYTES >> 20} MiB, too large for a source file."
+        )
 
 
 def module_name(path: Path) -> str:
-    """A name that no other extension has."""
+    """A unique module name."""
     number = crc32(str(path.resolve()).encode("utf-8", "surrogateescape"))
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)
     return f"{PREFIX}{stem}_{number:08x}"
 
 
 def _dotted(path: Path, root: Path) -> str:
-    """The name of a module below a folder that is imported from."""
+    """The dotted module name of a path below ``root``."""
     return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
@@ -113,11 +115,12 @@ def _module(path: Path) -> ModuleType:
     file, inside = (path / "__init__.py", [str(path)]) if path.is_dir() else (path, None)
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     if spec is None or spec.loader is None:
-        raise ExtensionError(f"{path} is no Python file.", hint="Its name must end with .py.")
+        raise ExtensionError(f"{path} is not a Python file.", hint="Its name must end with .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if spec.cached and not sys.dont_write_bytecode:
-        # Python would make the folder by the umask, and whoever may write there is imported.
+        # Python would create the folder with the umask, but a folder that others can write to
+        # allows them to inject code.
         with suppress(OSError):
             Path(spec.cached).parent.mkdir(mode=0o700, exist_ok=True)
     try:
@@ -134,46 +137,37 @@ def _drop(name: str) -> None:
             del sys.modules[known]
 
 
-# Folders of packages that Python imports from, and what keeps one from breaking another.
-
-
 NOT_IMPORTED = frozenset({"docs", "examples", "scripts", "test", "tests"})
-"""What distributions leave beside their modules by mistake, and nobody imports."""
+"""Folders that distributions install beside their modules by mistake; they are never imported."""
 
 
 def add_import_root(root: Path) -> None:
-    """Have Python import from ``root``, after everything else: no package can break pi.
+    """Append ``root`` to ``sys.path``: pi's own modules come first.
 
-    One process has one version of a module. ``ExtensionError`` if the package in ``root`` brings
-    another one than a package that is in use already.
+    A process can have only one version of a module. Raises ``ExtensionError`` if a package in
+    ``root`` has another version than a package that is in use.
     """
     if str(root) in sys.path:
         return
     others = [each for each in sys.path if each in IMPORT_ROOTS]
     for name, distribution in modules_in(root).items() if others else ():
         spec = None if name in NOT_IMPORTED else PathFinder.find_spec(name, others)
-        if spec is None or spec.origin is None:  # not there, or a folder that many share
+        if spec is None or spec.origin is None:  # missing, or a namespace package
             continue
         if distribution != _distribution(name, Path(spec.origin)):
             raise ExtensionError(
-                f"It needs the module {name} of {distribution}, and another one is in use:"
+                f"It needs the module {name} of {distribution}, but another version is in use:"
                 f" {spec.origin}.",
-                hint="Of packages that need different versions, only one can be used at a time.",
+                hint="Packages that need different versions cannot be used together.",
             )
     sys.path.append(str(root))
     IMPORT_ROOTS.add(str(root))
 
 
 def _distribution(name: str, origin: Path) -> str:
-    """What a module of another package belongs to."""
+    """The distribution that a module of another package belongs to."""
     root = next(each for each in map(Path, IMPORT_ROOTS) if origin.is_relative_to(each))
     return modules_in(root).get(name, "")
-
-
-# Files that bring nothing but tools: ``tools/*.py``.
-#
-# Such a file has ``def tools(pi)``, which gives a tool or several of them, or just functions that
-# ``@tool`` makes tools of. It may also import what it needs from ``pi.extension``.
 
 
 FACTORY = "tools"
@@ -181,28 +175,29 @@ BUILT_IN = frozenset((*DEFAULT_TOOLS, *READ_ONLY_TOOLS))
 
 
 Taken: TypeAlias = dict[str, Path]
-"""Names of tools, and the files that have them."""
+"""Tool names with their files."""
 
 
-def bringing_tools(candidate: Candidate, taken: Taken) -> Candidate:
+def tool_file_extension(candidate: Candidate, taken: Taken) -> Candidate:
     """An extension that registers the tools of the file or folder of ``candidate``.
 
-    ``taken`` is shared by those of which each must have names of its own.
+    The file has ``def tools(pi)``, which returns one or more tools, or functions decorated with
+    ``@tool``. Candidates that share ``taken`` must not use the same names.
     """
     assert candidate.path is not None
     return replace(candidate, factory=partial(_register, candidate.path, taken))
 
 
 async def _register(path: Path, taken: Taken, pi: ExtensionAPI) -> None:
-    """Register the tools of a file; ``ExtensionError`` if there are none, or a name is taken."""
+    """Register the tools of a file. Raises ``ExtensionError`` if it has none or a name is taken."""
     module = module_at(path)
     if (factory := getattr(module, FACTORY, None)) is not None:
-        tools = _several(await awaited(factory(pi)))
+        tools = _several(await maybe_await(factory(pi)))
     else:
         tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
     if not tools:
         raise ExtensionError(
-            f"{path} brings no tool.", hint="Write `def tools(pi): ...`, or a function with @tool."
+            f"{path} defines no tool.", hint="Write `def tools(pi): ...`, or a function with @tool."
         )
     for tool in tools:
         _must_be_free(tool, path, taken)
@@ -217,15 +212,15 @@ def _several(made: Any) -> list[Any]:
 
 
 def _must_be_free(tool: Any, path: Path, taken: Taken) -> None:
-    """A tool of such a file replaces no other one: an extension can, on purpose."""
+    """Raise ``ExtensionError`` if the name is taken: tool files must not replace tools."""
     name = getattr(tool, "name", "")
     if taken.get(name, path) != path:
         raise ExtensionError(
             f"The tool {name} of {path} has the name of one in {taken[name]}.",
-            hint="Call one of them something else.",
+            hint="Rename one of them.",
         )
     if name in BUILT_IN:
         raise ExtensionError(
             f"The tool {name} of {path} has the name of a built-in tool.",
-            hint="Call it something else, or replace the other one with an extension.",
+            hint="Rename it, or replace the built-in tool with an extension.",
         )

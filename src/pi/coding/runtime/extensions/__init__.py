@@ -1,1 +1,1 @@
-"""The extensions of a session: where they are found, loading, calling them."""
+"""The extensions of a session: searching, loading, calling."""

@@ -1,4 +1,4 @@
-"""What extensions do when they are called: by a command, a key, a text, or something to draw."""
+"""Calls into extensions: commands, shortcuts, input modes, renderers, completions."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pi.coding.extension_host.errors import ExtensionFailed, contained, words
+from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 
-if TYPE_CHECKING:  # loaded with the first extension
-    from pi.coding.extension_host.contributions.commands import OwnedMode
+if TYPE_CHECKING:  # lazy: imported with the first extension
+    from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.views import Views
     from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-    from pi.coding.port.extensions import Clash, InputMode
+    from pi.coding.port.extensions import InputMode, NameConflict
 
 log = logging.getLogger(__name__)
 
 
 class ExtensionCalls(ExtensionHosting):
-    """What modes have extensions do; whatever fails is told, and harms nobody."""
+    """Calls into extensions for modes. Exceptions are reported and do not propagate."""
 
-    # Commands, keys and texts ---------------------------------------------------------------------
+    # Commands, shortcuts and input modes ----------------------------------------------------------
 
     def find(self, text: str) -> str | None:
-        """The name of the command that ``text`` calls, if it calls one."""
-        host = self._lender.host
+        """Return the name of the extension command that ``text`` calls, if any."""
+        host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
         found = (self._sleeping if host is None else host.registries).commands.find(text)
         return None if found is None else found[0].name
 
     async def run(self, text: str) -> None:
-        """Run a command to its end; a failure is told."""
+        """Run a command to its end; a failure is reported."""
         found = self.host.registries.commands.find(text)
         if found is not None:
             command, arguments = found
@@ -41,13 +41,13 @@ class ExtensionCalls(ExtensionHosting):
             await self._guarded(work, f"command:{command.name}", "command")
 
     def shortcuts(self) -> Mapping[str, str]:
-        """Keys that extensions want, with what they do."""
-        host = self._lender.host
+        """Return shortcut keys of extensions, with their descriptions."""
+        host = self._contributions.host
         found = {} if host is None else host.registries.shortcuts.values
         return {key: shortcut.description for key, shortcut in found.items()}
 
     async def press(self, key: str) -> bool:
-        """Do what a key of an extension does; False if no extension wants it."""
+        """Run the shortcut of a key. Returns False if no extension has registered the key."""
         shortcut = self.host.registries.shortcuts.get(key)
         if shortcut is None:
             return False
@@ -56,12 +56,12 @@ class ExtensionCalls(ExtensionHosting):
         return True
 
     def input_mode(self, text: str) -> InputMode | None:
-        """What takes a text that begins so, if an extension does."""
+        """Return the input mode of a text by its prefix, if an extension has registered one."""
         found = self._mode_of(text)
         return None if found is None else found.mode
 
     async def take(self, text: str) -> bool:
-        """Give a text to the extension that takes it; False if none does."""
+        """Pass a text to its input mode. Returns False if it has none."""
         found = self._mode_of(text)
         if found is None:
             return False
@@ -69,64 +69,64 @@ class ExtensionCalls(ExtensionHosting):
         await self._guarded(work, found.owner.path, f"input mode {found.prefix}")
         return True
 
-    # What is drawn and listed ---------------------------------------------------------------------
+    # Renderers and lists --------------------------------------------------------------------------
 
     @property
     def views(self) -> Views:
-        """Draws tools, messages, entries and statuses."""
-        if self._lender.host is not None:
-            return self._lender.host.views
+        """Renderers for tools, messages, entries and statuses."""
+        if self._contributions.host is not None:
+            return self._contributions.host.views
         from pi.coding.extension_host.contributions.views import NO_VIEWS
 
         return NO_VIEWS
 
     def markdown(self, text: str, **about: Any) -> str:
-        """Markdown as extensions want it drawn."""
+        """Return Markdown after the transforms of all extensions."""
         return self.views.markdown(text, about)
 
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
-        """What an argument of a command could be."""
+        """Return completions for an argument of a command."""
         found = self.host.registries.commands.find(f"/{command}")
         if found is None or found[0].completions is None:
             return ()
         return await contained(partial(found[0].completions, prefix)) or ()
 
     async def references(self, typed: str) -> Sequence[str]:
-        """How a reference like ``rule://`` may go on of which this was typed."""
-        if self._lender.host is None:
+        """Return completions for a partly typed reference such as ``rule://``."""
+        if self._contributions.host is None:
             return ()
-        from pi.coding.extension_host.contributions.references import completed
+        from pi.coding.extension_host.contributions.references import complete_reference
 
         try:
-            return await completed(self._lender.host.registries.references.values, typed)
+            return await complete_reference(
+                self._contributions.host.registries.references.values, typed
+            )
         except Exception:
-            log.warning("nobody could say how %s goes on", typed, exc_info=True)
+            log.warning("completing reference %s failed", typed, exc_info=True)
             return ()
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
-        """The options of the command line that extensions have, with the names of their owners."""
+        """Return the command line options of extensions, with the names of their owners."""
         found = self.host.registries.flags.winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
-    def clashes(self) -> Sequence[Clash]:
-        """What extensions have registered under names that count for somebody else."""
-        from pi.coding.extension_host.contributions.registries import clashes
+    def clashes(self) -> Sequence[NameConflict]:
+        """Return registrations that have no effect, because their names are taken."""
+        from pi.coding.extension_host.contributions.registries import name_conflicts
 
-        return clashes(self.host.registries)
+        return name_conflicts(self.host.registries)
 
-    # ----------------------------------------------------------------------------------------------
-
-    def _mode_of(self, text: str) -> OwnedMode | None:
-        if self._lender.host is None:
+    def _mode_of(self, text: str) -> RegisteredInputMode | None:
+        if self._contributions.host is None:
             return None
         from pi.coding.extension_host.contributions.commands import mode_of
 
-        return mode_of(self._lender.host.registries.input_modes, text)
+        return mode_of(self._contributions.host.registries.input_modes, text)
 
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
             await contained(work)
-        except Exception as problem:
-            log.warning("%s failed", path, exc_info=problem)
-            failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
-            await self._core.tell(failed)
+        except Exception as error:
+            log.warning("%s failed", path, exc_info=error)
+            failed = ExtensionFailed(extension_path=path, event=event, error=error_text(error))
+            await self._core.emit(failed)

@@ -1,4 +1,4 @@
-"""The host of extensions: made when one has something to do, filled, and brought to its session."""
+"""Life cycle of the extension host of a session: creation, loading, connecting, closing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender, Sleeping
+from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStarted, Switched
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.extensions.sources import ExtensionPlaces
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.workspace import Workspace
 
-if TYPE_CHECKING:  # loaded with the first extension
+if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.discovery.finding import Candidate
     from pi.coding.extension_host.events.answers import ResourcesAnswer
     from pi.coding.extension_host.host import ExtensionHost
@@ -24,137 +24,139 @@ if TYPE_CHECKING:  # loaded with the first extension
 
 
 class ExtensionHosting:
-    """Loads extensions with every session, and brings them together with it.
+    """Loads extensions with every session, and connects them to it.
 
-    There is no host before an extension has something to do, or somebody asks for the host; until
-    then those that only wait sleep. ``mode`` is the one in which extensions are loaded; they are
-    told the one that was attached.
+    The host is created when an extension has to run, or when it is requested; until then extensions
+    with activation events stay dormant. ``mode`` decides which extensions are loaded; they see the
+    mode that was attached.
     """
 
     def __init__(
         self,
-        lender: Lender,
+        contributions: ExtensionContributions,
         new_host: Callable[[], ExtensionHost],
-        places: ExtensionPlaces,
+        sources: ExtensionSources,
         bus: Bus,
         *,
         mode: Mode,
     ) -> None:
-        self._lender = lender
+        self._contributions = contributions
         self._new_host = new_host
-        self._places = places
+        self._sources = sources
         self._bus = bus
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
-        self._sleeping = lender.sleeping = Sleeping(places.flags, mode)
-        self._core: Core
+        self._sleeping = contributions.dormant = DormantExtensions(sources.flags, mode)
+        self._core: LiveSession
         self._serve: Callable[[], ServedSession] | None = None
         self._session: ServedSession | None = None
         self._bridge: ExtensionBridge | None = None
         self._discovered: Callable[[ResourcesAnswer], None]
         self.theme_paths: tuple[Path, ...] = ()
-        """Files and folders of themes that extensions know of."""
+        """Files and folders of themes that extensions provide."""
         self._served = asyncio.Event()
-        """Set once there are extensions that belong to a session."""
+        """Set once extensions are connected to a session."""
 
-    # The host -------------------------------------------------------------------------------------
+    # Host -----------------------------------------------------------------------------------------
 
     @property
     def host(self) -> ExtensionHost:
-        """The host; it is made if there is none."""
-        return self._lender.host or self.make_host()
+        """The host; created if there is none."""
+        return self._contributions.host or self.make_host()
 
     def make_host(self) -> ExtensionHost:
-        """Have a host although there may be no extension."""
-        self._lender.host = host = self._new_host()
+        """Create the host even if there is no extension."""
+        self._contributions.host = host = self._new_host()
         host.listen(self._bus)
-        host.loading.expect(self._sleeping.wake())
+        host.loading.add_deferred(self._sleeping.activate_all())
         if self._attached is not None:
             host.attach(*self._attached)
         if self._registry is not None:
             host.connect(self._registry)
         if self._serve is not None:
-            self._bring_together(self._serve)
+            self._connect(self._serve)
         return host
 
     def connect(self, registry: ModelRegistry) -> None:
-        """Have the models that extensions bring count."""
+        """Add the models of extensions to the registry."""
         self._registry = registry
-        if self._lender.host is not None:
-            self._lender.host.connect(registry)
+        if self._contributions.host is not None:
+            self._contributions.host.connect(registry)
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Let extensions reach the person; before the session is started."""
+        """Connect the user interface. To be called before the session is started."""
         self._attached = (ui, mode)
-        if self._lender.host is not None:
-            self._lender.host.attach(ui, mode)
+        if self._contributions.host is not None:
+            self._contributions.host.attach(ui, mode)
 
-    def serve(
+    def bind(
         self,
-        core: Core,
+        core: LiveSession,
         session: Callable[[], ServedSession],
         *,
         discovered: Callable[[ResourcesAnswer], None],
     ) -> None:
-        """Tell and ask extensions about ``core`` from now on.
+        """Connect extensions to the session ``core``.
 
-        ``session`` makes what they reach it by, and gives that to the host.
+        ``session`` creates the facade for extensions and binds it to the host.
         """
         self._core, self._serve, self._discovered = core, session, discovered
-        self._bus.on(Switched, self._arrived)
-        self._bus.on(SessionStarted, self._begun)
-        if self._lender.host is not None:
-            self._bring_together(session)
+        self._bus.subscribe(Switched, self._on_switched)
+        self._bus.subscribe(SessionStarted, self._on_started)
+        if self._contributions.host is not None:
+            self._connect(session)
 
-    def _bring_together(self, serve: Callable[[], ServedSession]) -> None:
-        """Connect the host and the session, now that there are both."""
+    def _connect(self, serve: Callable[[], ServedSession]) -> None:
+        """Connect host and session once both exist."""
         from pi.coding.runtime.extension_bridge import ExtensionBridge
 
         self._session = serve()
-        self._bridge = ExtensionBridge(self.host, self._core, load=self.load, discovered=self._take)
+        self._bridge = ExtensionBridge(
+            self.host, self._core, load=self.load, discovered=self._add_resources
+        )
         self._bridge.connect(self._bus)
         self._served.set()
 
-    def _take(self, found: ResourcesAnswer) -> None:
-        """Have the resources that extensions know of."""
+    def _add_resources(self, found: ResourcesAnswer) -> None:
+        """Add the resources that extensions provide."""
         self.theme_paths = tuple(self._core.workspace.cwd / path for path in found.theme_paths)
         self._discovered(found)
 
-    async def _arrived(self, event: Switched) -> None:
-        """Look for extensions where there were none."""
-        if self._lender.host is None:
+    async def _on_switched(self, event: Switched) -> None:
+        """Load extensions of a session that had none so far."""
+        if self._contributions.host is None:
             await self.load()
             if self._bridge is not None:
                 await self._bridge.switched(event)
 
-    async def _begun(self, event: SessionStarted) -> None:
-        """Wake those up that wait for what the session holds."""
-        if self._sleeping.wanted_in(self._core.log, self._core.workspace.settings):
+    async def _on_started(self, event: SessionStarted) -> None:
+        """Load dormant extensions that wait for the content of the session."""
+        if self._sleeping.is_triggered(self._core.log, self._core.workspace.settings):
             self.make_host()
             if self._bridge is not None:
                 await self._bridge.started(event)
 
     async def close(self) -> None:
-        """End everything that extensions have begun."""
+        """Stop everything that extensions have started."""
         self._sleeping.forget()
-        if self._lender.host is not None:
-            await self._lender.host.close()
+        if self._contributions.host is not None:
+            await self._contributions.host.close()
         if self._session is not None:
             await self._session.close()
 
     # Loading --------------------------------------------------------------------------------------
 
     async def load_own(self, cwd: Path) -> None:
-        """Load what needs no trust."""
-        await self._load(self._places.own(cwd))
+        """Load extensions that need no trust."""
+        await self._load(self._sources.own(cwd))
 
     async def load_project(self, workspace: Workspace) -> None:
-        """Load what packages and a trusted project bring."""
-        await self._load(self._places.of_workspace(workspace))
-        self._places.tell_foreign()
+        """Load the extensions of packages and of a trusted project."""
+        await self._load(self._sources.of_workspace(workspace))
+        self._sources.report_foreign()
 
     async def load(self) -> None:
-        """Load everything for the session that is there now."""
+        """Load all extensions of the current session."""
         self._sleeping.forget()
         self.theme_paths = ()
         await self.load_own(self._core.workspace.cwd)
@@ -162,33 +164,33 @@ class ExtensionHosting:
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = tuple(candidates)
-        if self._lender.host is not None or not self._sleeping.take(found):
+        if self._contributions.host is not None or not self._sleeping.defer_all(found):
             await self.host.loading.load(found)
 
     def forget_modules(self) -> None:
-        """Have all extensions imported anew."""
-        from pi.coding.extension_host.loading.loader import forget
+        """Forget imported modules, so that a reload imports them again."""
+        from pi.coding.extension_host.loading.loader import forget_candidates
 
-        forget(self._places.own(self._core.workspace.cwd))
-        forget(self._places.of_workspace(self._core.workspace))
+        forget_candidates(self._sources.own(self._core.workspace.cwd))
+        forget_candidates(self._sources.of_workspace(self._core.workspace))
 
 
 class ServedSession(Protocol):
     """The session, as far as this part needs it."""
 
     @property
-    def shutdown_wanted(self) -> asyncio.Event:
-        """Set when an extension asks the program to end."""
+    def shutdown_requested(self) -> asyncio.Event:
+        """Set when an extension requests shutdown."""
         ...
 
     async def settled(self) -> None:
-        """Until the runs that extensions have begun are over."""
+        """Wait until the runs that extensions started are over."""
         ...
 
     async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
+        """Reload settings, resources and extensions."""
         ...
 
     async def close(self) -> None:
-        """End what extensions have begun."""
+        """Stop what extensions have started."""
         ...

@@ -1,4 +1,4 @@
-"""The extensions of a session, as it and its modes see them."""
+"""``SessionExtensions``: the extensions of a session, for modes."""
 
 from __future__ import annotations
 
@@ -9,48 +9,50 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.events.session import SessionStarted, Switched
 from pi.coding.runtime.extensions.calls import ExtensionCalls
 
-if TYPE_CHECKING:  # loaded with the first extension
+if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.port.extensions import ExtensionInfo, Sink
 
 
-class Extensions(ExtensionCalls):
-    """What they are, what they want of the session, and what becomes of it."""
+class SessionExtensions(ExtensionCalls):
+    """Implements ``ExtensionsPort``: lists, redaction, reload and shutdown."""
 
     def infos(self) -> Sequence[ExtensionInfo]:
-        """Every extension that was found."""
-        return self.host.loading.infos if self._lender.host or self._sleeping else ()
+        """Return every extension that was found."""
+        return self.host.loading.infos if self._contributions.host or self._sleeping else ()
 
     def foreign(self) -> Sequence[str]:
-        """Files that only the original can run."""
-        return self._places.foreign
+        """Return the files that only the original pi can run."""
+        return self._sources.foreign
 
     def redacted(self, text: str, sink: Sink) -> str:
-        """``text`` as extensions let it leave the program."""
-        return self._lender.redacted(text, sink)
+        """Return ``text`` after the redaction of all extensions."""
+        return self._contributions.redacted(text, sink)
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
-        """Have ``moved`` called when another session or branch is to be shown than before.
+        """Call ``moved`` when another session or branch is shown.
 
-        ``reloaded`` is called when it is the same one, but with other extensions.
+        ``reloaded`` is called when the session is the same, but its extensions were reloaded.
         """
-        self._bus.on(Switched, lambda event: moved())
-        self._bus.on(TreeMoved, lambda event: moved())
-        self._bus.on(SessionStarted, lambda event: reloaded() if event.reason == "reload" else None)
+        self._bus.subscribe(Switched, lambda event: moved())
+        self._bus.subscribe(TreeMoved, lambda event: moved())
+        self._bus.subscribe(
+            SessionStarted, lambda event: reloaded() if event.reason == "reload" else None
+        )
 
     async def settled(self) -> None:
-        """Until the runs that extensions have begun are over."""
+        """Wait until the runs that extensions started are over."""
         if self._session is not None:
             await self._session.settled()
 
     async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
+        """Reload settings, resources and extensions."""
         if self._session is None:
             self.make_host()
         assert self._session is not None, "extensions have no session yet"
         await self._session.reload()
 
-    async def shutdown_wanted(self) -> None:
-        """Until an extension asks the program to end."""
+    async def wait_for_shutdown(self) -> None:
+        """Wait until an extension requests shutdown."""
         await self._served.wait()
-        assert self._session is not None, "it is served"
-        await self._session.shutdown_wanted.wait()
+        assert self._session is not None, "bound to a session"
+        await self._session.shutdown_requested.wait()

@@ -1,4 +1,4 @@
-"""Where the extensions of a session are looked for."""
+"""Where the extensions of a session are searched."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
-from pi.coding.extension_host.discovery.finding import Candidate, Found
+from pi.coding.extension_host.discovery.finding import Candidate, FoundExtensions
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
@@ -23,50 +23,52 @@ if TYPE_CHECKING:
     from pi.coding.packages.discovery import Package
 
 
-class ExtensionPlaces:
-    """Looks by name only: nothing of an extension is run, and nothing of a project before trust."""
+class ExtensionSources:
+    """Finds extensions by file name. Runs none of their code, and reads no project before trust."""
 
-    def __init__(self, machine: Host, wanted: finding.Wanted, settings: Settings | None) -> None:
+    def __init__(
+        self, machine: Machine, options: finding.ExtensionOptions, settings: Settings | None
+    ) -> None:
         self._machine = machine
-        self._wanted = wanted
+        self._options = options
         self._settings = settings
-        self.flags = wanted.flags
-        """Options of the command line that only extensions know."""
+        self.flags = options.flags
+        """Command line options that no built-in option matches."""
         self.foreign: list[str] = []
-        """Files that need the original."""
-        self._told = False
+        """Files that need the original pi."""
+        self._reported = False
 
     def own(self, cwd: Path) -> Iterator[Candidate]:
-        """Those that need no trust: installed ones, the person's, and those of the command line."""
+        """Yield extensions that need no trust: installed, the user's, and of the command line."""
         report = self._warn
-        if self._wanted.discover:
+        if self._options.discover:
             yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
             listed = Selection.of(self._listed(), self._machine.agent_dir)
             yield from self._taken(
-                finding.find((folder, *listed.places("user")), "user", report, listed)
+                finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
         yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
-        yield from finding.inline(self._wanted.inline)
-        yield from self._wanted.given
+        yield from finding.inline(self._options.inline)
+        yield from self._options.given
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
-        """Those of packages, and of the project if it is trusted."""
+        """Yield those of packages, and of the project if it is trusted."""
         yield from self.of_packages(workspace.packages)
         yield from self.of_project(workspace)
 
     def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
-        """Those that packages bring."""
+        """Yield those of packages."""
         for package in packages:
             explicit = package.configured.scope == "temporary"
-            if not explicit and not self._wanted.discover:
+            if not explicit and not self._options.discover:
                 continue
             base = package.configured.root
             self._note_foreign(str(base / name) for name in package.foreign)
             functions = package.functions
             rank: Rank = "explicit" if explicit else "package"
-            found = finding.find(package.places("extensions"), rank, self._warn)
+            found = finding.find_candidates(package.places("extensions"), rank, self._warn)
             for candidate in self._taken(found):
                 function = functions.get(candidate.path) if candidate.path else None
                 yield replace(
@@ -76,21 +78,23 @@ class ExtensionPlaces:
                 )
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
-        """Those of a trusted project."""
-        if not self._wanted.discover or not workspace.trust.trusted:
+        """Yield those of a trusted project."""
+        if not self._options.discover or not workspace.trust.trusted:
             return
         base = workspace.cwd / ".pi"
         folder = Place(path=base / "extensions", scope="project")
         raw = workspace.settings.layer("project", ("extensions",))
         listed = Selection.of(_texts(raw), base)
-        found = finding.find((folder, *listed.places("project")), "project", self._warn, listed)
+        found = finding.find_candidates(
+            (folder, *listed.places("project")), "project", self._warn, listed
+        )
         yield from self._taken(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
 
-    def tell_foreign(self) -> None:
-        """Say once, in one line, how many extensions only the original can run."""
-        if self.foreign and not self._told:
-            self._told = True
+    def report_foreign(self) -> None:
+        """Report once, in one line, how many extensions only the original pi can run."""
+        if self.foreign and not self._reported:
+            self._reported = True
             one = len(self.foreign) == 1
             self._machine.report(
                 f"{len(self.foreign)} of the extensions here {'is' if one else 'are'} written for"
@@ -98,23 +102,25 @@ class ExtensionPlaces:
             )
 
     def _files(self, cwd: Path) -> list[str]:
-        """What ``-e`` names and is no package."""
-        if not self._wanted.paths:
+        """Return the ``-e`` arguments that are not packages."""
+        if not self._options.paths:
             return []
-        from pi.coding.packages.session_packages import is_package  # few runs name any
+        from pi.coding.packages.session_packages import is_package  # lazy: few runs use ``-e``
 
-        return [path for path in self._wanted.paths if not is_package(path, cwd)]
+        return [path for path in self._options.paths if not is_package(path, cwd)]
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
-        """The files of a folder that bring nothing but tools."""
-        found = self._taken(finding.find([folder], rank, self._warn))
+        """Yield the tool-only files of a folder."""
+        found = self._taken(finding.find_candidates([folder], rank, self._warn))
         if found:
-            from pi.coding.extension_host.loading.modules import bringing_tools  # few have any
+            # lazy: few users have tool-only files
 
             taken: dict[str, Path] = {}
-            yield from (bringing_tools(each, taken) for each in found)
+            from pi.coding.extension_host.loading.modules import tool_file_extension  # few have any
 
-    def _taken(self, found: Found) -> tuple[Candidate, ...]:
+            yield from (tool_file_extension(each, taken) for each in found)
+
+    def _taken(self, found: FoundExtensions) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)
         return found.candidates
 
@@ -127,7 +133,7 @@ class ExtensionPlaces:
         file = SettingsFile(self._machine.agent_dir / "settings.json", clock=self._machine.clock)
         try:
             return _texts(file.read().get("extensions"))
-        except PiError:  # whoever reads all settings says what is wrong
+        except PiError:  # reported where all settings are read
             return []
 
     def _warn(self, text: str) -> None:

@@ -1,17 +1,17 @@
-"""Logging in and out, as a running session sees it: the next request uses what was stored."""
+"""Logging in and out. The next request uses the new credentials."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_settings import with_named_hosts
+from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.coding.port.results import Account
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.secrets import KnownSecrets
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Accounts:
-    """The credential store of a session's person."""
+    """The user's credential store, for one session."""
 
-    def __init__(self, core: Core, storage: AuthStorage, known: KnownSecrets) -> None:
+    def __init__(self, core: LiveSession, storage: AuthStorage, known: KnownSecrets) -> None:
         self._core = core
         self._known = known
         self.storage = storage
 
     async def all(self) -> tuple[Account, ...]:
-        """Every provider, in the order of the table."""
+        """Return every provider, in the order of the table."""
         stored = await self.storage.list()
         registry = self._core.registry
         return tuple(
@@ -41,13 +41,13 @@ class Accounts:
         )
 
     async def log_in(self, provider: str, ui: LoginUI) -> None:
-        """Sign the person in; what came of it is stored when this returns."""
-        from pi.ai.auth.sign_in import sign_in  # once in many sessions
+        """Log in to a provider and store the credentials."""
+        from pi.ai.auth.sign_in import sign_in  # lazy: logins are rare
 
         row, environ = self._row(provider), self._core.workspace.environment.values
         values = self._core.workspace.values
         network = Network(proxy=values.http_proxy)
-        services = make_services(environ, self._core.host.clock, network)
+        services = make_services(environ, self._core.machine.clock, network)
         try:
             await sign_in(
                 row,
@@ -55,8 +55,8 @@ class Accounts:
                 storage=self.storage,
                 environ=environ,
                 http=services.http,
-                clock=self._core.host.clock,
-                clients=with_named_hosts(values.oauth_clients, environ),
+                clock=self._core.machine.clock,
+                clients=with_host_overrides(values.oauth_clients, environ),
             )
         finally:
             await services.close()
@@ -68,18 +68,18 @@ class Accounts:
         await sign_in_with_key(self._row(provider), ui, storage=self.storage)
 
     async def log_out(self, provider: str) -> bool:
-        """Forget what is stored for a provider; False if there was nothing."""
+        """Remove the stored credentials of a provider. Returns False if there were none."""
         return await self.storage.remove(provider)
 
     def secrets(self) -> tuple[str, ...]:
-        """Values that must not leave this machine."""
+        """Return values that must not leave this machine."""
         return self._known.values()
 
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}
         if provider not in rows:
-            from pi.base.fuzzy import did_you_mean  # only for who has mistyped a name
+            from pi.base.fuzzy import did_you_mean  # lazy: for a mistyped name only
 
             hint = did_you_mean(provider, rows)
-            raise PiError(f'There is no provider "{provider}".', hint=hint)
+            raise PiError(f'Unknown provider "{provider}".', hint=hint)
         return rows[provider]

@@ -1,4 +1,4 @@
-"""``AgentSession``: a running session as programs that embed pi use it."""
+"""``AgentSession``: a running session, as modes and embedding programs use it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.session.compaction import Compacting
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.compaction import CompactionControl
 from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
-from pi.coding.runtime.session.info import SessionFacts
+from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
-from pi.coding.runtime.session.policies import Retrying
-from pi.coding.runtime.session.prompts import Prompting
+from pi.coding.runtime.session.policies import RetryControl
+from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.session.entries import CustomMessage, SessionMessage
 from pi.coding.settings.settings import Settings
@@ -30,33 +30,30 @@ from pi.coding.settings.settings import Settings
 if TYPE_CHECKING:
     from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
-    from pi.coding.runtime.session.switching import Replacing
+    from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
 
-# A session that runs, put together from parts that do not know each other.
-
-
 class RunningSession:
-    """Implements ``SessionPort``: its parts do the work. Its owner closes it.
+    """Implements ``SessionPort`` by its parts. Its owner closes it.
 
-    ``sessions``, ``tree`` and ``accounts`` make parts that most sessions never need.
+    ``sessions``, ``tree`` and ``accounts`` are created on first use: most sessions never need them.
     """
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         *,
-        prompts: Prompting,
+        prompts: PromptRunner,
         models: ModelSelection,
-        sessions: Callable[[], Replacing],
+        sessions: Callable[[], SessionSwitcher],
         tree: Callable[[], TreeMoves],
         shell: UserShell,
-        facts: SessionFacts,
+        facts: SessionQueries,
         accounts: Callable[[], Accounts],
-        compaction: Compacting,
-        extensions: Extensions,
-        retry: Retrying,
+        compaction: CompactionControl,
+        extensions: SessionExtensions,
+        retry: RetryControl,
         close: Callable[[], Any],
     ) -> None:
         self.prompts = prompts
@@ -75,47 +72,47 @@ class RunningSession:
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     @cached_property
-    def sessions(self) -> Replacing:
-        """Other sessions, in the place of this one."""
+    def sessions(self) -> SessionSwitcher:
+        """Switching to other sessions."""
         return self._make_sessions()
 
     @cached_property
     def tree(self) -> TreeMoves:
-        """Moves to other places of the session."""
+        """Moving within the session."""
         return self._make_tree()
 
     @cached_property
     def accounts(self) -> Accounts:
-        """The credentials of the person."""
+        """The user's credentials."""
         return self._make_accounts()
 
     @cached_property
     def exports(self) -> Exports:
-        """The session for others, without the secrets that the accounts hold."""
+        """Exports of the session without the user's secrets."""
         from pi.coding.runtime.session.exports import Exports
 
         return Exports(self._core, lambda: self.accounts.secrets())
 
     @property
     def cwd(self) -> Path:
-        """The directory that the session works in."""
+        """The working directory of the session."""
         return self._core.workspace.cwd
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold for the session."""
+        """The merged settings of the session."""
         return self._core.workspace.settings
 
     def since_session_ms(self) -> int:
-        """How long this session has been going on; starts anew with every new one."""
+        """Milliseconds since this session started; restarts with every new one."""
         return self._core.since_session_ms()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have ``listener`` called with every public event, in order; gives what ends that."""
+        """Subscribe to every public event, in order. Returns an unsubscribe function."""
         return self._core.agent.subscribe(listener)
 
     def events(self) -> EventFeed:
-        """Iterate over everything that happens from now on, until the session is closed."""
+        """Return an iterator over all events from now on, until the session is closed."""
         feed = EventFeed(self.subscribe)
         self._feeds.add(feed)
         if self._closed:
@@ -123,37 +120,37 @@ class RunningSession:
         return feed
 
     async def abort(self) -> None:
-        """End whatever is under way, and wait until it has ended."""
-        if self._core.elsewhere is not None:
-            await self._core.elsewhere.abort()
+        """Abort everything that is running, and wait until it has ended."""
+        if self._core.remote is not None:
+            await self._core.remote.abort()
         await self.stop()
 
     async def stop(self) -> None:
-        """End what is under way here, whoever runs the session."""
-        self.prompts.gate.give_up()
+        """Abort what is running locally, also for a replica."""
+        self.prompts.gate.abort_waiting()
         self._core.agent.abort()
         self.compaction.abort()
-        if "tree" in vars(self):  # made already: there may be something to stop
+        if "tree" in vars(self):  # exists already: it may be summarising
             self.tree.abort()
         await self._core.agent.wait_for_idle()
 
     async def wait_for_idle(self) -> None:
-        """Until nothing is under way."""
+        """Wait until nothing is running."""
         await self._core.agent.wait_for_idle()
 
     async def start(self) -> None:
-        """Tell everybody that the session is there."""
-        await self._core.bus.tell(SessionStarted(reason="startup"))
+        """Emit the start event."""
+        await self._core.bus.emit(SessionStarted(reason="startup"))
 
     async def close(self) -> None:
-        """End what is under way, store what there is, and let everything go."""
+        """Abort what is running, save the session and release its resources."""
         if self._closed:
             return
         self._closed = True
         self.shell.stop()
         await self.stop()
         self.shell.flush()
-        await self._core.bus.tell(SessionEnding(reason="quit"))
+        await self._core.bus.emit(SessionEnding(reason="quit"))
         self._core.log.close()
         await self._core.workspace.close()
         await self._close()
@@ -161,35 +158,32 @@ class RunningSession:
             feed.end()
 
 
-# What a program that embeds pi says to the model, in nobody's name.
-
-
 async def send_custom(
-    core: Core,
+    core: LiveSession,
     message: CustomMessage,
     *,
     deliver_as: Streaming,
     trigger_turn: bool,
     prepare: Callable[[], Awaitable[None]],
 ) -> None:
-    """Have the model see ``message``.
+    """Send a custom message of the SDK to the model.
 
-    While it works, ``deliver_as`` says when. At rest the message is only kept, unless
-    ``trigger_turn`` says to ask the model, after ``prepare``, and to wait until it is idle again.
+    During a run ``deliver_as`` says when. In an idle session the message is only stored, unless
+    ``trigger_turn`` starts a run after ``prepare``; then this waits until the agent is idle again.
     """
     agent = core.agent
-    message = replace(message, timestamp=message.timestamp or core.host.clock.now_ms())
+    message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
     if core.busy:
         await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
     elif trigger_turn:
         await prepare()
         await agent.prompt((message,))
     else:
-        await core.say(message)
+        await core.append_message(message)
 
 
 class AgentSession(RunningSession):
-    """The usual in one place; each method hands over to a part, where the seldom needed is.
+    """The common operations in one class; its parts have the rest.
 
     Its owner closes it, or uses it with ``async with``.
     """
@@ -197,10 +191,10 @@ class AgentSession(RunningSession):
     async def prompt(
         self, text: str, images: Sequence[Image] = (), *, streaming: Streaming | None = None
     ) -> AssistantMessage | None:
-        """Say something and wait until the agent is idle again; gives its last answer.
+        """Send a prompt and wait until the agent is idle again. Returns the last answer.
 
-        A failed answer is an answer, too: see its ``stop_reason``. While the agent works,
-        ``streaming`` says how to queue the text; then, or when no answer came of it, ``None``.
+        A failed answer is returned as well: see its ``stop_reason``. During a run ``streaming``
+        says how to queue the text. Returns ``None`` if the text was queued or produced no answer.
         """
         ended = await self.prompts.prompt(text, images, streaming=streaming)
         return None if ended is None else _answer(self.messages)
@@ -208,24 +202,24 @@ class AgentSession(RunningSession):
     def stream(
         self, text: str, images: Sequence[Image] = ()
     ) -> AsyncGenerator[AgentSessionEvent, None]:
-        """Say something and iterate over what happens, until the agent is idle again.
+        """Send a prompt and yield events until the agent is idle again.
 
-        Leaving the loop early ends the run; ``contextlib.aclosing`` makes that happen at once.
+        Closing the iterator aborts the run; use ``contextlib.aclosing`` to do it at once.
         """
         return events_during(lambda: self.prompt(text, images), self.events)
 
     async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
-        """Have it delivered after the tools of the current turn."""
+        """Deliver a message after the tools of the current turn."""
         await self.prompts.steer(text, images)
 
     async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
-        """Have it delivered when the agent would stop."""
+        """Deliver a message when the agent would stop."""
         await self.prompts.follow_up(text, images)
 
     async def send_user_message(
         self, text: str, images: Sequence[Image] = (), *, deliver_as: Streaming | None = None
     ) -> AssistantMessage | None:
-        """As ``prompt``, but nothing in the text is a command, a skill or a template."""
+        """Like ``prompt``, but without commands, skills and templates."""
         ended = await self.prompts.prompt(
             text, images, streaming=deliver_as, source="extension", expand=False
         )
@@ -238,10 +232,11 @@ class AgentSession(RunningSession):
         deliver_as: Streaming = "steer",
         trigger_turn: bool = False,
     ) -> None:
-        """Tell the model something that the person did not say; it is kept, as everything is.
+        """Send a message to the model that is not a user message; it is stored in the session.
 
-        While the model works, ``deliver_as`` says when it sees it. At rest it sees it with the next
-        prompt, or at once with ``trigger_turn``; then this waits until the agent is idle again.
+        During a run ``deliver_as`` says when the model sees it. In an idle session it sees it with
+        the next prompt, or at once with ``trigger_turn``; then this waits until the agent is idle
+        again.
         """
         await send_custom(
             self._core,
@@ -253,43 +248,43 @@ class AgentSession(RunningSession):
 
     @property
     def state(self) -> SessionState:
-        """What the session is at this moment."""
+        """Return the current state."""
         return self.facts.state()
 
     @property
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown, system messages included."""
+        """Return the messages of the model's context, system messages included."""
         return self.facts.messages()
 
     @property
     def model(self) -> Model | None:
-        """The model that answers; ``None`` when there is nobody to ask."""
+        """The selected model; ``None`` if there is none."""
         return self.models.current
 
     async def set_model(self, model: Model | str) -> Model:
-        """Have another model answer: one, or a pattern such as ``anthropic/opus:high``."""
-        return await self.models.pick(model)
+        """Select a model: a ``Model``, or a pattern such as ``anthropic/opus:high``."""
+        return await self.models.select(model)
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """Have the model think that much, or as much as it can."""
-        await self.models.think(level)
+        """Set the thinking level; it is limited to what the model supports."""
+        await self.models.set_thinking_level(level)
 
     @property
     def active_tools(self) -> tuple[str, ...]:
-        """The names of the tools that are on."""
+        """The names of the active tools."""
         return self._core.toolbox.active_names
 
     @property
     def all_tools(self) -> tuple[str, ...]:
-        """The names of all tools that there are, on or off."""
+        """The names of all tools, active or not."""
         return self._core.toolbox.names
 
     def set_active_tools(self, names: Iterable[str]) -> None:
-        """Have exactly these tools on from the next prompt on; unknown names are left out."""
-        self._core.toolbox.choose(names)
+        """Activate exactly these tools from the next prompt on; unknown names are ignored."""
+        self._core.toolbox.select(names)
 
     async def compact(self, instructions: str = "") -> CompactionResult:
-        """Make the conversation shorter now."""
+        """Compact the conversation now."""
         return await self.compaction.compact(instructions)
 
     @property
@@ -299,27 +294,30 @@ class AgentSession(RunningSession):
 
     @property
     def session_file(self) -> Path | None:
-        """Where the session is kept; ``None`` in memory."""
+        """The session file; ``None`` in memory."""
         return self.facts.file
 
     async def new_session(self) -> Replaced:
-        """Begin a new session in the place of this one."""
+        """Start a new session that replaces this one."""
         return await self.sessions.new()
 
     async def switch_session(self, path: Path | str) -> Replaced:
-        """Go on with the session of a file."""
+        """Resume the session in a file."""
         return await self.sessions.switch(Path(path))
 
     async def fork(self, entry_id: str) -> Forked:
-        """Go on in a copy of what led to something that was said; ``tree`` moves without one."""
+        """Fork before a user message; ``tree`` moves without a new session."""
         return await self.sessions.fork(entry_id)
 
     async def export(self, output: str | None = None) -> Path:
-        """Write the session as a page, or as what the name of ``output`` says; gives the path."""
+        """Write the session as HTML, or in the format of the suffix of ``output``.
+
+        Returns the path.
+        """
         return await self.exports.write(output)
 
     async def dispose(self) -> None:
-        """The specification's name for ``close``."""
+        """Close the session; the specification's name for ``close``."""
         await self.close()
 
     async def __aenter__(self) -> Self:
@@ -330,7 +328,7 @@ class AgentSession(RunningSession):
 
 
 def _answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
-    """What was answered to the last thing that was said."""
+    """Return the answer to the last user message."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
             return message

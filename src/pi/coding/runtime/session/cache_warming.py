@@ -1,7 +1,7 @@
-"""Keeping a provider's cache of the conversation warm while a tool, or the person, takes time.
+"""Keeps the provider's prompt cache warm while a tool or the user takes time.
 
-Only models whose ``promptCache`` says how long that cache lives are asked, and only where it is
-cheaper than to fill the cache again; extensions have the last word.
+Applies only to models whose ``promptCache`` says how long the cache lives, and only if a refresh is
+cheaper than filling the cache again. Extensions can override the decision.
 """
 
 from __future__ import annotations
@@ -20,58 +20,58 @@ from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
 from pi.coding.extension_host.events.session import SessionEnding, WarmCache
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import UsageEntry
 
-EARLY = 0.9
-"""The part of a cache's life after which it is read again."""
-PATIENCE = 0.5
-"""How likely a person who rests goes on before the cache has ended once more."""
+REFRESH_FRACTION = 0.9
+"""Fraction of the cache's lifetime after which it is refreshed."""
+RETURN_PROBABILITY = 0.5
+"""Probability that an idle user continues before the refreshed cache expires."""
 
 
 class CacheWarming:
-    """Waits beside the session; whatever is asked otherwise begins the wait anew."""
+    """Waits in the background; every other request restarts the wait."""
 
-    def __init__(self, core: Core, stream: StreamFn) -> None:
+    def __init__(self, core: LiveSession, stream: StreamFn) -> None:
         self._core = core
         self._stream = stream
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
-        """What it has cost in a run; the log gets it when the run is over."""
-        core.bus.on(SessionEnding, lambda _: self._stop())
+        """Cost of refreshes during a run; written to the log when the run is over."""
+        core.bus.subscribe(SessionEnding, lambda _: self._stop())
 
-    async def hear(self, event: object) -> None:
-        """Follow what the agent tells."""
+    async def handle_event(self, event: object) -> None:
+        """Handle an event of the agent."""
         match event:
             case MessageStart(message=AssistantMessage()):
                 self._stop()
             case MessageEnd(message=AssistantMessage() as answer):
                 self._begin(answer)
             case AgentSettled():
-                if self._wanted != "idle":
+                if self._mode != "idle":
                     self._stop()
                 await self._note()
 
     async def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         waiting = self._waiting
         self._stop()
         if waiting is not None:
             await asyncio.wait({waiting})
 
     @property
-    def _wanted(self) -> str:
+    def _mode(self) -> str:
         return self._core.workspace.values.cache_warming
 
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
-        long = self._core.host.environ.get("PI_CACHE_RETENTION") == "long"
+        long = self._core.machine.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
-        if seconds is not None and self._wanted != "off" and self._core.elsewhere is None:
+        if seconds is not None and self._mode != "off" and self._core.remote is None:
             self._waiting = asyncio.get_running_loop().create_task(
-                self._keep_warm(answer, seconds * EARLY),
+                self._keep_warm(answer, seconds * REFRESH_FRACTION),
                 name="cache warming",
-                context=TaskContext(),  # it is no work of the run that it watches
+                context=TaskContext(),  # not part of the run that it watches
             )
 
     def _stop(self) -> None:
@@ -83,17 +83,17 @@ class CacheWarming:
         usage = answer.usage
         tokens = usage.input + usage.cache_read + usage.cache_write + usage.output
         for times in count(1):
-            await self._core.host.clock.sleep(seconds)
-            probability = 1.0 if self._core.agent.is_running else PATIENCE**times
+            await self._core.machine.clock.sleep(seconds)
+            probability = 1.0 if self._core.agent.is_running else RETURN_PROBABILITY**times
             question = decision(self._core.agent.model, tokens, probability)
-            if (await self._core.bus.ask(question)).action == "stop":
+            if (await self._core.bus.query(question)).action == "stop":
                 return
-            await self._read_again()
+            await self._refresh()
 
-    async def _read_again(self) -> None:
-        """Ask as usual, and hang up at the first word; what it cost is in the log.
+    async def _refresh(self) -> None:
+        """Send the usual request and disconnect at the first token; the cost goes to the log.
 
-        A shorter answer is not asked for: another limit may mean another cache.
+        The output limit is not lowered: another limit may use another cache.
         """
         request = self._core.agent.next_request()
         options = StreamOptions(reasoning=request.thinking, tool_choice=request.tool_choice)
@@ -122,7 +122,7 @@ class CacheWarming:
 
 
 def lifetime(model: Model, *, long: bool) -> int | None:
-    """How many seconds a provider keeps the conversation; ``None`` if that is not known."""
+    """Return how many seconds a provider keeps the cache; ``None`` if it is unknown."""
     cache = model.prompt_cache
     if not isinstance(cache, PromptCache):
         return None
@@ -131,7 +131,7 @@ def lifetime(model: Model, *, long: bool) -> int | None:
 
 
 def decision(model: Model, tokens: int, probability: float) -> WarmCache:
-    """Whether it pays to read ``tokens`` again now, if they are wanted with that probability."""
+    """Decide whether refreshing ``tokens`` pays off if they are needed with that probability."""
     rates = rates_for(model.cost, tokens)
     warm = tokens * rates.cache_read / MILLION
     miss = tokens * max(rates.cache_write, rates.input) / MILLION

@@ -1,4 +1,4 @@
-"""Compaction as the person asks for it, and its settings."""
+"""Compaction of a session: manual, while idle, and its summary requests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
-from pi.coding.compaction.request import Surroundings, Wish
-from pi.coding.extension_host.dormant import Lender
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStarted
 from pi.coding.retry import (
     Attempt,
     RetrySettings,
     SummarizationRetryAttemptStart,
-    asks_for_too_long_a_wait,
+    exceeds_delay_limit,
     with_retries,
 )
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from pi.coding.compaction.strategies import Strategy
 
 
-# Asking models for summaries: with the session's own thinking, credentials and retries.
-
-
 LONG_DELAY_MS = 10_000
-"""A pause that nobody waits for while another model can be asked for the summary."""
+"""Longest retry delay while another model can be used for the summary."""
 
 
 class Summaries:
-    """Requests beside the conversation; each kind has a cache identity of its own."""
+    """Summary requests with the session's thinking level, credentials and retries.
+
+    They are outside of the conversation; each kind has a cache identity of its own.
+    """
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         stream: StreamFn,
         *,
         options: Callable[[], StreamOptions],
@@ -71,9 +71,10 @@ class Summaries:
         *,
         is_last: bool = True,
     ) -> Ask:
-        """A way to ask ``model``; retries are told with their ``source`` and ``reason``.
+        """Return a function that sends requests to ``model``.
 
-        Unless it ``is_last``, another model can be asked, and no long pause is waited for.
+        Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is
+        available, and long retry delays fail instead.
         """
         began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
@@ -95,9 +96,9 @@ class Summaries:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, tell=self._core.tell, clock=self._core.host.clock
+                once, settings, began=began, emit=self._core.emit, clock=self._core.machine.clock
             )
-            if asks_for_too_long_a_wait(attempt.failure, settings):
+            if exceeds_delay_limit(attempt.failure, settings):
                 # The caller would ask once more at once, as after a summary that cannot be used.
                 why = attempt.answer.error_message or "rate limited"
                 raise CompactionFailed("summary_failed", f"The summary failed: {why}")
@@ -107,16 +108,16 @@ class Summaries:
 
 
 class Strategies(Mapping[str, "Strategy"]):
-    """Those of pi, and those of extensions as they are now; these win."""
+    """Built-in strategies, and those of extensions, which take precedence."""
 
-    def __init__(self, lender: Lender) -> None:
-        self._lender = lender
+    def __init__(self, contributions: ExtensionContributions) -> None:
+        self._contributions = contributions
 
     def __getitem__(self, name: str) -> Strategy:
-        return self._lender.strategies().get(name) or _own()[name]
+        return self._contributions.strategies().get(name) or _own()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**_own(), **self._lender.strategies()})
+        return iter({**_own(), **self._contributions.strategies()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -124,22 +125,22 @@ class Strategies(Mapping[str, "Strategy"]):
 
 @cache
 def _own() -> Mapping[str, Strategy]:
-    """Loaded with the first compaction; most sessions have none."""
+    """Return the built-in strategies. Lazy: most sessions never compact."""
     from pi.coding.compaction.strategies import ShakeStrategy, SummaryStrategy
 
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
-def compaction_surroundings(
-    core: Core, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
-) -> Surroundings:
-    """What a compaction of this session works with."""
-    return Surroundings(
+def compaction_session(
+    core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
+) -> CompactionSession:
+    """Return what a compaction needs from this session."""
+    return CompactionSession(
         conversation=lambda: core.conversation,
-        add=core.kept,
+        add=core.append_entry,
         bus=core.bus,
-        tell=core.tell,
-        clock=core.host.clock,
+        emit=core.emit,
+        clock=core.machine.clock,
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
         fallbacks=lambda: _fallbacks(core),
@@ -152,102 +153,99 @@ def compaction_surroundings(
 
 
 class StrategyCheck:
-    """Reports a ``compaction.strategy`` that nobody has, once for each name."""
+    """Reports an unknown ``compaction.strategy``, once for each name."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._reported = ""
 
     def check(self, event: SessionStarted) -> None:
-        """Look at the strategy as it is set now; extensions must have been loaded."""
+        """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
         problem = unknown_strategy(options, extensions.strategies())
         if problem and problem != self._reported:
-            self._core.host.report(f"Warning: {problem}")
+            self._core.machine.report(f"Warning: {problem}")
         self._reported = problem
 
 
-def compaction_options(core: Core) -> CompactionOptions:
-    """The settings of compaction, as they are now."""
+def compaction_options(core: LiveSession) -> CompactionOptions:
+    """Return the current compaction settings."""
     return core.workspace.settings.section(("compaction",), CompactionOptions)
 
 
-def _fallbacks(core: Core) -> Sequence[Model]:
-    wanted = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
-    return [choice.model for choice in wanted if choice is not None]
+def _fallbacks(core: LiveSession) -> Sequence[Model]:
+    resolved = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
+    return [choice.model for choice in resolved if choice is not None]
 
 
-class Compacting:
-    """What modes may do about compaction."""
+class CompactionControl:
+    """Compaction for modes."""
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         compactor: Compactor,
         *,
-        quiet: Callable[[], Awaitable[None]],
+        stop_all: Callable[[], Awaitable[None]],
         resume: Callable[[], Awaitable[None]],
         holding_prompts: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._core = core
         self._compactor = compactor
-        self._quiet = quiet
+        self._stop_all = stop_all
         self._resume = resume
         self._holding_prompts = holding_prompts
 
     @property
     def busy(self) -> bool:
-        """Whether a compaction is under way."""
+        """Whether a compaction is running."""
         return self._compactor.busy
 
     @property
     def automatic(self) -> bool:
-        """Whether it happens by itself."""
+        """Whether automatic compaction is on."""
         return compaction_options(self._core).enabled
 
     async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact now; a run that is under way is ended first, and what is said meanwhile waits.
+        """Compact now. Aborts the current run; prompts wait until it is done.
 
-        ``CompactionFailed`` if in vain.
+        Raises ``CompactionFailed`` if nothing could be compacted.
         """
-        self._core.must_run_here("it cannot be compacted")
-        wish = Wish(reason="manual", instructions=instructions)
+        self._core.require_local("compact it")
+        request = CompactionRequest(reason="manual", instructions=instructions)
         try:
             with self._holding_prompts():
-                await self._quiet()
-                return await self._compactor.compact(wish)
+                await self._stop_all()
+                return await self._compactor.compact(request)
         finally:
             await self._resume()
 
     def abort(self) -> None:
-        """End the compaction that is under way."""
+        """Abort the running compaction."""
         self._compactor.abort()
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Say for this session whether it happens by itself."""
+        """Turn automatic compaction on or off for this session."""
         self._core.workspace.settings.override({"compaction.enabled": enabled})
 
     def dropped(self) -> Sequence[Entry]:
-        """What the model is no longer shown."""
+        """Return the entries that compaction removed from the model's context."""
         from pi.coding.compaction.execution import dropped
 
         return dropped(self._core.log)
 
 
-# Compaction while the session rests.
-
-
 class IdleCompaction:
-    """Begins to wait when the agent settles, and stops when it starts again."""
+    """Compacts an idle session: a timer runs from the end of a run to the start of the next."""
 
-    def __init__(self, core: Core, compactor: Compactor, around: Surroundings) -> None:
+    def __init__(self, core: LiveSession, compactor: Compactor, around: CompactionSession) -> None:
         self._core = core
         self._compactor = compactor
         self._around = around
         self._waiting: asyncio.Task[bool] | None = None
 
-    def hear(self, event: object) -> None:
-        """Follow what the agent tells."""
+    def handle_event(self, event: object) -> None:
+        """Handle an event of the agent."""
         if isinstance(event, AgentStart):
             self._stop()
         elif isinstance(event, AgentSettled) and self._around.options().idle_enabled:
@@ -258,16 +256,16 @@ class IdleCompaction:
             )
 
     async def close(self) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         waiting = self._waiting
         self._stop()
         if waiting is not None:
             await asyncio.wait({waiting})
 
     def _busy(self) -> bool:
-        """Whether something in the background still works."""
+        """Whether a background job is running."""
         running = self._core.workspace.commands.running
-        return bool(running) or self._core.busy or self._core.elsewhere is not None
+        return bool(running) or self._core.busy or self._core.remote is not None
 
     def _stop(self) -> None:
         if self._waiting is not None:

@@ -1,4 +1,4 @@
-"""Events as something to iterate over."""
+"""Session events, and iterating over them."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ AgentSessionEvent: TypeAlias = (
     | SummarizationRetryFinished
     | ThinkingLevelChanged
 )
-"""Whatever a session tells: what its agent tells, and what happens around it."""
+"""Every public event of a session: those of its agent, and those around it."""
 
 Subscribe: TypeAlias = Callable[[Listener], Callable[[], None]]
 
 
 class EventFeed:
-    """Every event from the moment on when this is made; ends with ``end``.
+    """All events from its creation on, until ``end``.
 
-    A slow reader holds up nobody: what it has not read yet is kept for it, until it drops the feed.
+    A slow reader does not block the session: unread events are queued.
     """
 
     def __init__(self, subscribe: Subscribe) -> None:
@@ -48,7 +48,7 @@ class EventFeed:
         self._unsubscribe = finalize(self, subscribe(self._waiting.put_nowait))
 
     def end(self) -> None:
-        """Nothing more follows what was told so far."""
+        """End the iteration after the events so far."""
         self._unsubscribe()
         self._waiting.put_nowait(None)
 
@@ -58,7 +58,7 @@ class EventFeed:
     async def __anext__(self) -> AgentSessionEvent:
         event = await self._waiting.get()
         if event is None:
-            self._waiting.put_nowait(None)  # for whoever asks again
+            self._waiting.put_nowait(None)  # for further calls
             raise StopAsyncIteration
         return event
 
@@ -66,7 +66,7 @@ class EventFeed:
 async def events_during(
     work: Callable[[], Awaitable[object]], watch: Callable[[], EventFeed]
 ) -> AsyncGenerator[AgentSessionEvent, None]:
-    """What a feed brings until ``work`` is done; who stops reading ends the work."""
+    """Yield the events of a feed until ``work`` is done. Closing the iterator cancels the work."""
     feed = watch()
 
     async def do() -> None:

@@ -1,4 +1,4 @@
-"""A session for others, without the person's secrets: a file, a text, or a page on the web."""
+"""Exports a session without the user's secrets: as a file, text, or shared web page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pi.coding.export.files import destination, export_session, transcript_of
 from pi.coding.export.redaction import Redactor
 from pi.coding.export.share import GH_VARIABLES, Shared, command_handler, share_session
 from pi.coding.export.text import render_text
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.context import convert_to_llm
 
 
@@ -22,24 +22,24 @@ class ShareOptions(Record):
     """``share`` of the settings."""
 
     command: tuple[str, ...] = ()
-    """Run with the page's file as its last word, in place of GitHub's program."""
+    """Runs with the page's file as its last argument, in place of ``gh``."""
 
 
 class Exports:
-    """Passes a session on, as it is at that moment."""
+    """Exports the current state of a session."""
 
-    def __init__(self, core: Core, secrets: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, core: LiveSession, secrets: Callable[[], Iterable[str]]) -> None:
         self._core = core
         self._secrets = secrets
 
     async def write(self, output: str | None = None) -> Path:
-        """Write the session to ``output``, or to a page in the working directory; gives the path.
+        """Write the session to ``output``, or to a page in the working directory. Returns the path.
 
-        The name of ``output`` says in which form.
+        The suffix of ``output`` decides the format.
         """
         core = self._core
         cwd = core.workspace.cwd
-        target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
+        target = None if output is None else destination(output, cwd=cwd, home=core.machine.home)
         work = partial(
             export_session,
             core.log,
@@ -52,7 +52,7 @@ class Exports:
         return await asyncio.to_thread(work)
 
     async def text(self) -> str:
-        """The branch as text, prompt and tools included; empty if nothing was said."""
+        """Return the branch as text, with prompt and tools; empty if there are no messages."""
         core = self._core
         also = partial(core.extensions.redacted, sink="export")
         redactor = Redactor(self._secrets(), also=also)
@@ -60,9 +60,9 @@ class Exports:
         return await asyncio.to_thread(render_text, transcript)
 
     async def share(self) -> Shared:
-        """Pass the session on as a page, through the person's own program or as a secret gist.
+        """Upload the session as a page, with the user's own program or as a secret gist.
 
-        Cancelling ends the upload.
+        Cancelling aborts the upload.
         """
         core = self._core
         cwd, env = core.workspace.cwd, core.workspace.program_environment()
@@ -80,8 +80,8 @@ class Exports:
         )
 
 
-def _instructions(core: Core) -> Instructions | None:
-    """What the model is told now, if it was told anything yet."""
+def _instructions(core: LiveSession) -> Instructions | None:
+    """Return system prompt and tools, if a request was made."""
     messages = convert_to_llm(core.conversation.messages())
-    told = [message for message in messages if isinstance(message, SystemMessage)]
-    return fold(told, keep_later=False)[0] if told else None
+    instructions = [message for message in messages if isinstance(message, SystemMessage)]
+    return fold(instructions, keep_later=False)[0] if instructions else None

@@ -1,4 +1,4 @@
-"""Questions about a session, and its name and labels."""
+"""Read-only queries about a session: state, statistics, commands; also its name and labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pi.base.errors import PiError
 from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.extension_host.events.session import SessionInfoChanged
 from pi.coding.port.results import Command, ForkPoint, SessionState
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.session.compaction import Compacting
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.compaction import CompactionControl
 from pi.coding.session.context import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
@@ -41,27 +41,25 @@ from pi.coding.session.views import (
     usage_of,
 )
 
-# What the entries of a session add to its numbers.
-
 
 class Counted(NamedTuple):
-    """One entry."""
+    """What one entry adds to the statistics."""
 
     message: type | None
-    """The kind of message that it is, if it is a ``message`` entry."""
+    """The type of message, for a ``message`` entry."""
     tool_calls: int
     usage: Usage | None
 
 
 class EntryCounts:
-    """Of one log. Each entry is decoded once, however often somebody asks: they never change."""
+    """Counts of one log. Each entry is decoded once, because entries never change."""
 
     def __init__(self, log: SessionLog) -> None:
         self.log = log
         self._counted: list[Counted] = []
 
     def all(self) -> list[Counted]:
-        """Of the whole file, in its order."""
+        """Return the counts of the whole file, in order."""
         for place in range(len(self._counted), len(self.log.tree)):
             self._counted.append(_counted(self.log.at(place)))
         return self._counted
@@ -73,11 +71,8 @@ def _counted(entry: Entry) -> Counted:
     return Counted(type(message) if message is not None else None, calls, usage_of(entry))
 
 
-# A session in numbers. Pure but for the log that is read.
-
-
-def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
-    """Counts and cost of the whole file: every branch, and what was compacted away."""
+def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
+    """Return counts and cost of the whole file: all branches, and what was compacted."""
     counted = counts.all()
     kinds = Counter(each.message for each in counted if each.message is not None)
     usages = [each.usage for each in counted if each.usage is not None]
@@ -96,8 +91,8 @@ def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
     )
 
 
-def context_usage(core: Core) -> ContextUsage | None:
-    """How full the window is; unknown after a compaction until the next answer."""
+def context_usage(core: LiveSession) -> ContextUsage | None:
+    """Return the usage of the context window; unknown after a compaction until the next answer."""
     window = core.agent.model.context_window
     if not core.has_model or window <= 0:
         return None
@@ -107,8 +102,8 @@ def context_usage(core: Core) -> ContextUsage | None:
     return ContextUsage(tokens=tokens, context_window=window, percent=tokens / window * 100)
 
 
-def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> SessionState:
-    """What the session is at this moment."""
+def session_state(core: LiveSession, *, compacting: bool, auto_compaction: bool) -> SessionState:
+    """Return the current state."""
     inbox = core.agent.inbox
     return SessionState(
         model=core.agent.model if core.has_model else UNSET,
@@ -126,8 +121,8 @@ def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> Ses
     )
 
 
-def last_answer_text(core: Core) -> str | None:
-    """The words of the newest answer that has some."""
+def last_answer_text(core: LiveSession) -> str | None:
+    """Return the text of the newest answer that has text."""
     for message in reversed(core.conversation.messages()):
         if isinstance(message, AssistantMessage) and message.text:
             return message.text
@@ -144,7 +139,7 @@ def _totals(usages: list[Usage]) -> TokenTotals:
     )
 
 
-def _compacted_since_answer(core: Core) -> bool:
+def _compacted_since_answer(core: LiveSession) -> bool:
     log, place = core.log, core.log.leaf
     while place is not None:
         match log.at(place):
@@ -156,18 +151,15 @@ def _compacted_since_answer(core: Core) -> bool:
     return False
 
 
-# What can be typed behind a slash, as RPC tells it.
+def listed_commands(core: LiveSession) -> list[Command]:
+    """Return the commands of extensions, then templates and skills, in RPC's format.
 
-
-def listed_commands(core: Core) -> list[Command]:
-    """Commands of extensions, then templates and skills of the session.
-
-    Of a session that runs elsewhere, only what is done here: the other end has its own templates.
+    A replica has only local commands: the remote side has its own templates.
     """
     return list(_commands(core))
 
 
-def _commands(core: Core) -> Iterator[Command]:
+def _commands(core: LiveSession) -> Iterator[Command]:
     for name, command in core.extensions.commands():
         yield Command(
             name=name,
@@ -175,7 +167,7 @@ def _commands(core: Core) -> Iterator[Command]:
             source="extension",
             source_info=command.source,
         )
-    if core.elsewhere is not None:
+    if core.remote is not None:
         return
     resources = core.workspace.resources
     for template in resources.prompts:
@@ -194,64 +186,64 @@ def _commands(core: Core) -> Iterator[Command]:
         )
 
 
-class SessionFacts:
-    """Reads the session as it is; nothing here waits for the agent."""
+class SessionQueries:
+    """Queries of the current state; none of them waits for the agent."""
 
-    def __init__(self, core: Core, compaction: Compacting) -> None:
+    def __init__(self, core: LiveSession, compaction: CompactionControl) -> None:
         self._core = core
         self._compaction = compaction
         self._counts = EntryCounts(core.log)
 
     @property
     def header(self) -> SessionHeader:
-        """The first line of the session."""
+        """The header of the session file."""
         return self._core.log.header
 
     @property
     def cwd(self) -> Path:
-        """Where commands run: the session's folder, or another one if that is gone."""
+        """The working directory: that of the session, or another one if it no longer exists."""
         core = self._core
-        return core.workspace.cwd if core.elsewhere is None else Path(core.log.header.cwd)
+        return core.workspace.cwd if core.remote is None else Path(core.log.header.cwd)
 
     @property
     def file(self) -> Path | None:
-        """Where it is kept; ``None`` in memory."""
+        """The session file; ``None`` in memory."""
         return self._core.log.file
 
     @property
     def is_saved(self) -> bool:
-        """Whether there is a file yet."""
+        """Whether the file exists yet."""
         return self._core.log.is_saved
 
     @property
     def problem(self) -> str | None:
-        """Why its file lacks the latest entries, if it does."""
+        """Why the latest entries are not in the file, if writing failed."""
         return self._core.log.problem
 
     @property
     def runs_here(self) -> bool:
-        """Whether it is not only shown here."""
-        return self._core.elsewhere is None
+        """Whether the session runs in this process; False for a replica."""
+        return self._core.remote is None
 
     def state(self) -> SessionState:
-        """What the session is at this moment."""
+        """Return the current state."""
         compaction = self._compaction
         return session_state(
             self._core, compacting=compaction.busy, auto_compaction=compaction.automatic
         )
 
     def stats(self) -> SessionStats:
-        """The session in numbers."""
+        """Return token counts and cost."""
         if self._counts.log is not self._core.log:
             self._counts = EntryCounts(self._core.log)
         return session_stats(self._core, self._counts)
 
     def context_usage(self) -> ContextUsage | None:
-        """How full the window is."""
+        """Return the usage of the context window."""
         return context_usage(self._core)
 
     def messages(self) -> Sequence[SessionMessage]:
-        """What the model is shown, system messages included."""
+        """Return the messages of the model's context, system messages included."""
         return self._core.conversation.messages()
 
     def transcript(
@@ -261,14 +253,14 @@ class SessionFacts:
         *,
         end: int | None = None,
     ) -> DisplayTranscript:
-        """What a screen shows of the branch: its newest ``most`` messages, compacted or not.
+        """Return the newest ``most`` messages of the branch for display, compacted ones included.
 
-        ``end`` is that of a transcript read before, whose earlier messages are wanted.
+        ``end`` is that of an earlier transcript; earlier messages are returned then.
         """
         return display_transcript(self._core.log, most, shows, end=end)
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
-        """Every entry as the file has it, or those after ``since``."""
+        """Return every entry as it is in the file, or those after ``since``."""
         log = self._core.log
         if since is not None and since not in log.tree:
             raise PiError(f"Entry not found: {since}")
@@ -279,11 +271,11 @@ class SessionFacts:
         ]
 
     def tree(self) -> list[TreeNode]:
-        """The roots of the tree."""
+        """Return the roots of the tree."""
         return session_tree(self._core.log)
 
     def tree_json(self) -> msgspec.Raw:
-        """The roots of the tree with their entries, as RPC tells them."""
+        """Return the roots of the tree with their entries, in RPC's format."""
         return msgspec.Raw(tree_json(self._core.log))
 
     @property
@@ -292,7 +284,7 @@ class SessionFacts:
         return self._core.log.leaf_id
 
     def fork_points(self) -> list[ForkPoint]:
-        """What the user said on all branches, in the order of the file."""
+        """Return the user messages of all branches, in file order."""
         log = self._core.log
         said = (log.at(at) for at, known in enumerate(log.tree.outlines) if known.type == "message")
         return [
@@ -302,23 +294,23 @@ class SessionFacts:
         ]
 
     def last_answer(self) -> str | None:
-        """The words of the newest answer that has some."""
+        """Return the text of the newest answer that has text."""
         return last_answer_text(self._core)
 
     def commands(self) -> list[Command]:
-        """What can be typed behind a slash."""
+        """Return all slash commands."""
         return listed_commands(self._core)
 
     async def rename(self, name: str) -> None:
-        """Call the session something else."""
+        """Rename the session."""
         name = clean_name(name)
         if not name:
             raise PiError("Session name cannot be empty")
         await self._core.add(SessionInfo(name=name))
-        await self._core.tell(SessionInfoChanged(name=name))
+        await self._core.emit(SessionInfoChanged(name=name))
 
     async def label(self, id: str, label: str | None) -> None:
-        """Put a label on an entry, or take it off."""
+        """Set or remove the label of an entry."""
         if id not in self._core.log.tree:
             raise PiError(f"Entry not found: {id}")
         await self._core.add(Label(target_id=id, label=label or UNSET))

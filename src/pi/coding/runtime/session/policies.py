@@ -1,4 +1,4 @@
-"""How much going round in circles a session puts up with, as its settings say."""
+"""Small policies of a session: repetition, interrupts, image fitting, retry control."""
 
 from __future__ import annotations
 
@@ -12,75 +12,69 @@ from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import Image, Text, ToolCall
 from pi.base.records import replace
 from pi.coding.retry import RetryPolicy
-from pi.coding.runtime.live import Core, image_limits
+from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.settings.settings import Settings
 
 
-class CircleValues(RepetitionLimits):
+class RepetitionSettings(RepetitionLimits):
     """``repetition`` of the settings.
 
-    Scripts and test servers repeat themselves on purpose, so only what no work looks like is
-    stopped by itself; answers are watched when the person wants that.
+    Scripts and test servers repeat themselves on purpose, so the default limits stop only extreme
+    repetition; checking answers is opt-in.
     """
 
     calls: int = 200
     text: bool = False
-    """Whether answers that repeat themselves are cut."""
+    """Whether repetitive answers are interrupted."""
 
 
-class RepeatedCalls(Repetition):
-    """Watches calls alone, and so costs nothing per token."""
+class ToolCallRepetition(Repetition):
+    """Checks tool calls only, so it costs nothing per token."""
 
     on_delta = Policy.on_delta
 
 
 def repetition_policy(settings: Settings) -> Policy:
-    """The policy that the settings want."""
-    values = settings.section(("repetition",), CircleValues)
-    return Repetition(values) if values.text else RepeatedCalls(values)
+    """Return the repetition policy for the settings."""
+    values = settings.section(("repetition",), RepetitionSettings)
+    return Repetition(values) if values.text else ToolCallRepetition(values)
 
 
-# ``interruptMode: immediate``: a message for the agent comes before the tools still to run.
+SKIPPED = "Skipped: the user sent a message, which comes next."
 
 
-SKIPPED = "Skipped: the person sent a message, which comes next."
+class InterruptPolicy(Policy):
+    """``interruptMode: immediate``: a steering message skips the remaining tool calls of a turn."""
 
-
-class Interrupting(Policy):
-    """Skips the calls of a turn that have not begun when somebody steers."""
-
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let the call run, unless something more urgent waits."""
+        """Let the call run, unless a steering message is queued."""
         immediate = self._core.workspace.values.interrupt_mode == "immediate"
         if immediate and self._core.agent.inbox.steering:
             raise ToolRefused(SKIPPED)
         return call
 
 
-# Pictures that come into a session, whoever brings them, in a size that its model takes.
+class ImageFittingPolicy(Policy):
+    """Resizes images in tool results: a provider would refuse an oversized one in every turn."""
 
-
-class FittingPictures(Policy):
-    """Results of tools: what a provider would refuse on every later turn is not kept."""
-
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result with pictures that fit."""
+        """Return the result with resized images."""
         content = await _fitted(self._core, result.content)
         return result if content == result.content else replace(result, content=content)
 
 
 async def said_with_pictures(
-    core: Core, text: str, images: Sequence[Image]
+    core: LiveSession, text: str, images: Sequence[Image]
 ) -> tuple[str, tuple[Image, ...]]:
-    """What somebody says, with pictures that fit, and at its end what is to be said of them.
+    """Return text and images of a prompt, resized, with notes about them at the end of the text.
 
-    What we cannot read as a picture stays: who sends it may know better.
+    Data that is not a readable image is left unchanged: the provider may support it.
     """
     parts = await _fitted(core, images, keep_unreadable=True)
     notes = "".join(f"\n\n{part.text}" for part in parts if isinstance(part, Text))
@@ -88,32 +82,29 @@ async def said_with_pictures(
 
 
 async def _fitted(
-    core: Core, blocks: Sequence[Text | Image], *, keep_unreadable: bool = False
+    core: LiveSession, blocks: Sequence[Text | Image], *, keep_unreadable: bool = False
 ) -> tuple[Text | Image, ...]:
     if not any(isinstance(block, Image) for block in blocks):
         return tuple(blocks)
-    from pi.coding.tools.images import fitted  # most sessions never see a picture
+    from pi.coding.tools.images import fit_images  # lazy: most sessions have no images
 
-    work = partial(fitted, blocks, image_limits(core), keep_unreadable=keep_unreadable)
+    work = partial(fit_images, blocks, image_limits(core), keep_unreadable=keep_unreadable)
     return await asyncio.to_thread(work)
 
 
-# What modes may do about asking again after a failed answer.
+class RetryControl:
+    """Retry control for modes."""
 
-
-class Retrying:
-    """The person's hand on the retries of a session."""
-
-    def __init__(self, core: Core, policy: RetryPolicy) -> None:
+    def __init__(self, core: LiveSession, policy: RetryPolicy) -> None:
         self._core = core
         self._policy = policy
 
     async def abort(self) -> bool:
-        """Give up the retry that is being waited for; False if it is not, or no longer."""
+        """Cancel the pending retry. Returns False if none is pending."""
         is_waiting = self._policy.waiting
         await self._policy.cancel()
         return is_waiting
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Say for this session whether failed answers are asked for again."""
+        """Turn automatic retries on or off for this session."""
         self._core.workspace.settings.override({"retry.enabled": enabled})

@@ -1,4 +1,4 @@
-"""A session that runs elsewhere, followed here step by step."""
+"""``ReplicaFollower``: applies the feed of a remote session."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.api.messages import ExtensionEvent
 from pi.coding.port.remote import FeedItem
 from pi.coding.port.results import SessionState
-from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.live import LiveSession, RemoteSession
 from pi.coding.runtime.session.events import AgentSessionEvent
 from pi.coding.session.entries import SessionMessage
 
 _BUSY: Final = {"agent_start": True, "agent_settled": False}
 
 
-class FollowedReplica:
-    """Implements ``Replica``: the log grows by lines as they are, events are told as they come."""
+class ReplicaFollower:
+    """Implements ``Replica``: appends received lines to the log, and emits received events."""
 
-    def __init__(self, core: Core, elsewhere: Elsewhere) -> None:
+    def __init__(self, core: LiveSession, remote: RemoteSession) -> None:
         self._core = core
-        self._elsewhere = elsewhere
+        self._remote = remote
         self._log = core.log
 
     @property
     def closed(self) -> bool:
-        """Whether another session has taken its place."""
-        return self._elsewhere.closed
+        """Whether another session was opened instead."""
+        return self._remote.closed
 
     async def receive(self, item: FeedItem | Json) -> None:
-        """Take over one step; steps of a kind that this version does not know are passed over."""
+        """Apply one item; items of unknown kinds are ignored."""
         if self.closed:
             return
         kind, data = (item.kind, item.data) if isinstance(item, FeedItem) else _fields(item)
@@ -49,25 +49,25 @@ class FollowedReplica:
             case "state":
                 self._take(data)
             case "event":
-                await self._tell(data)
+                await self._emit(data)
 
     async def _begin(self, data: Json) -> None:
-        """Catch up with everything that there is."""
+        """Apply a snapshot."""
         for entry in data["entries"]:
             if entry["id"] not in self._log.tree:
                 self._adopt(entry)
         state = data.get("state") or {}
         self._take(state)
-        self._elsewhere.busy = state.get("isStreaming") is True
+        self._remote.busy = state.get("isStreaming") is True
         await self._move_to(data["leafId"])
         if partial := data.get("partial"):
-            await self._core.tell(MessageStart(message=_message(partial)))
+            await self._core.emit(MessageStart(message=_message(partial)))
 
     async def _move_to(self, id: str | None) -> None:
-        """Have the leaf where it is there, and whoever shows the branch look at it again."""
+        """Move the leaf like the remote side, and emit the move."""
         before = self._log.leaf_id
         self._log.move_to(id)
-        await self._core.bus.tell(TreeMoved(new_leaf_id=id, old_leaf_id=before))
+        await self._core.bus.emit(TreeMoved(new_leaf_id=id, old_leaf_id=before))
 
     def _adopt(self, entry: Json | bytes | str) -> None:
         if isinstance(entry, dict):
@@ -77,7 +77,7 @@ class FollowedReplica:
         self._log.adopt(line)
 
     def _take(self, data: Json) -> None:
-        """Show the model and the level of the other end."""
+        """Take over model and thinking level of the remote side."""
         if not data:
             return
         state = msgspec.convert(data, SessionState)
@@ -88,11 +88,11 @@ class FollowedReplica:
             agent.model, self._core.has_model = state.model, True
         agent.thinking_level = state.thinking_level
 
-    async def _tell(self, data: Json) -> None:
+    async def _emit(self, data: Json) -> None:
         event = _event(data)
-        self._elsewhere.busy = _BUSY.get(str(data.get("type")), self._elsewhere.busy)
+        self._remote.busy = _BUSY.get(str(data.get("type")), self._remote.busy)
         if event is not None:
-            await self._core.tell(event)
+            await self._core.emit(event)
 
 
 def _fields(item: Json) -> tuple[Any, Any]:
@@ -101,12 +101,12 @@ def _fields(item: Json) -> tuple[Any, Any]:
 
 @cache
 def _events() -> Any:
-    """Every event that is told; made for the first replica, which most sessions never have."""
+    """Return the decoder of all events. Lazy: most sessions have no replica."""
     return AgentSessionEvent | ExtensionEvent
 
 
 def _event(data: Json) -> Any:
-    """An event as it was told there; ``None`` if this version does not know it."""
+    """Decode an event; ``None`` if this version does not know it."""
     try:
         event = msgspec.convert(data, _events())
     except msgspec.ValidationError:

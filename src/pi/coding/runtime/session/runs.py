@@ -1,4 +1,4 @@
-"""What must wait until the agent rests: other sessions, hand-offs."""
+"""``IdleQueue``: actions that wait until the agent is idle, such as switching sessions."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from contextvars import Context
 from typing import TypeAlias
 
 from pi.agent.agent import Agent
-from pi.base.tasks import Signal
+from pi.base.tasks import Notifier
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
 
-class WhenIdle:
-    """Carries out acts one after another, each when no run is under way or about to begin."""
+class IdleQueue:
+    """Runs actions one after another, each when no run is active or about to start."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._acts: deque[tuple[Act, bool]] = deque()
-        """Those that wait, and whether prompts wait for them."""
+        """Waiting actions, and whether prompts wait for them."""
         self._worker: asyncio.Task[None] | None = None
         self._acting = False
         self._preparing = 0
-        """Prompts of which the run is about to begin."""
-        self._changed = Signal()
+        """Prompts whose run is about to start."""
+        self._changed = Notifier()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
-        """Have ``act`` carried out at the next rest, behind those that wait already.
+        """Run ``act`` when the agent is idle next, after those already queued.
 
-        The next prompt waits for it, unless it need not come ``before_next_prompt``.
+        With ``before_next_prompt`` the next prompt waits for it.
         """
         self._acts.append((act, before_next_prompt))
         if self._worker is None:
-            # A context of its own: whoever adds it may be inside the run that is waited for.
+            # In an empty context: the caller may be inside of the run that is waited for.
             self._worker = asyncio.get_running_loop().create_task(
                 self._work(), name="when idle", context=Context()
             )
 
     @asynccontextmanager
-    async def kept_off(self) -> AsyncIterator[None]:
-        """While a prompt is prepared: first come the acts it waits for, then no other begins."""
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold the queue while a prompt is prepared, after the actions that it waits for."""
         while self._holds_prompts and self._worker is not asyncio.current_task():
             await self._changed.wait()
         self._preparing += 1
@@ -53,10 +53,10 @@ class WhenIdle:
             yield
         finally:
             self._preparing -= 1
-            self._changed.tell()
+            self._changed.notify()
 
     async def close(self) -> None:
-        """Give up what still waits."""
+        """Drop waiting actions."""
         self._acts.clear()
         if self._worker is not None:
             self._worker.cancel()
@@ -71,13 +71,13 @@ class WhenIdle:
                 try:
                     await act()
                 except Exception:
-                    log.exception("what waited for the agent's rest failed")
+                    log.exception("an action queued for the idle agent failed")
                 finally:
                     self._acting = False
-                    self._changed.tell()
+                    self._changed.notify()
         finally:
             self._worker = None
-            self._changed.tell()
+            self._changed.notify()
 
     async def _rest(self) -> None:
         await self._agent.wait_for_idle()

@@ -1,4 +1,4 @@
-"""Commands that the person runs beside the conversation."""
+"""Shell commands of the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import UNSET
 from pi.agent.events import AgentSettled
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import UserBash
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class UserShell:
-    """Runs them at once; while the agent works, what came of them enters the log after its run."""
+    """Runs commands at once. During a run their results are written to the log after it."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._waiting: list[BashExecution] = []
 
@@ -31,16 +31,16 @@ class UserShell:
         exclude_from_context: bool = False,
         on_text: OnOutput = lambda text: None,
     ) -> BashResult:
-        """Run a command to its end; ``on_text`` is told what it writes as it comes."""
+        """Run a command to its end; ``on_text`` is called with its output as it arrives."""
         core = self._core
-        core.must_run_here("no command can be run in it")
+        core.require_local("run commands")
         question = UserBash(
             command=command,
             exclude_from_context=exclude_from_context,
             cwd=str(core.workspace.cwd),
             on_text=on_text,
         )
-        asked = await core.bus.ask(question)
+        asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
         result = asked.result or await core.workspace.commands.run(command, on_text=on_text)
@@ -48,17 +48,17 @@ class UserShell:
         return result
 
     def stop(self) -> None:
-        """End every command that runs."""
+        """Kill all running commands."""
         self._core.workspace.commands.stop()
 
     def flush(self) -> None:
-        """Put into the log what waited for the end of a run."""
+        """Write pending results to the log."""
         waiting, self._waiting = self._waiting, []
         for run in waiting:
             self._core.conversation.append(run)
 
     def settled(self, event: object) -> None:
-        """Hear that the agent has come to rest."""
+        """Flush when the agent has settled."""
         if isinstance(event, AgentSettled):
             self.flush()
 
@@ -71,7 +71,7 @@ class UserShell:
             truncated=result.truncated,
             full_output_path=result.full_output_path,
             exclude_from_context=True if excluded else UNSET,
-            timestamp=self._core.host.clock.now_ms(),
+            timestamp=self._core.machine.clock.now_ms(),
         )
         self._waiting.append(run)
         if not self._core.agent.is_running:

@@ -1,4 +1,4 @@
-"""Another session in the place of this one: new, resumed, forked or cloned."""
+"""Replaces this session by another one: new, resumed, forked, cloned or imported."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pi.coding.extension_host.events.session import (
     SessionStarted,
     Switched,
 )
-from pi.coding.models.starting import Wishes, find_starting_model
+from pi.coding.models.starting import ModelPreferences, find_starting_model
 from pi.coding.port.results import Forked, Replaced
-from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.live import LiveSession, RemoteSession
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_replica, new_session, open_session
+from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 from pi.coding.trust import Trust
 
-Reason: TypeAlias = Literal["new", "resume", "fork"]
+SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
 NOT_SAVED = (
     "This session has not been saved yet."
@@ -38,69 +38,69 @@ NOT_SAVED = (
 )
 
 
-class Replacing:
-    """Ends what is under way, then swaps the log and whatever depends on its directory."""
+class SessionSwitcher:
+    """Stops what is running, then swaps the log and everything that depends on its directory."""
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         *,
-        shelf: Callable[[Path], Shelf],
-        quiet: Callable[[], Awaitable[None]],
+        location: Callable[[Path], SessionLocation],
+        stop_all: Callable[[], Awaitable[None]],
         decide_trust: Callable[[Path], Awaitable[Trust]],
         workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
-        note_choices: Callable[[], Awaitable[None]],
+        record_model_choice: Callable[[], Awaitable[None]],
         begun: Callable[[], None],
     ) -> None:
         self._core = core
-        self._shelf = shelf
-        self._quiet = quiet
-        """Aborts and waits for everything that the session does."""
+        self._location = location
+        self._stop_all = stop_all
+        """Aborts everything that is running, and waits for it."""
         self._decide_trust = decide_trust
         self._workspace_under = workspace_under
-        self._note_choices = note_choices
+        self._note_choices = record_model_choice
         self._begun = begun
-        """Called once the next session is there."""
+        """Called once the next session is in place."""
         self._choices: tuple[Model, ThinkingLevel, bool]
-        """Who answered here before a session from elsewhere was shown."""
+        """Model, level and scope before a remote session was shown."""
 
     async def new(self, parent_session: str | None = None) -> Replaced:
-        """Begin a new session; an ephemeral one stays ephemeral."""
+        """Start a new session; an in-memory session stays in memory."""
         if await self._forbidden("new"):
             return Replaced(cancelled=True)
-        log = new_session(self.shelf, parent=parent_session)
+        log = new_session(self.location, parent=parent_session)
         await self._swap(log, "new")
         await self._note_choices()
         return Replaced(cancelled=False)
 
     async def switch(self, path: Path) -> Replaced:
-        """Go on with the session of a file, or begin one there."""
+        """Resume the session in a file, or start one there."""
         path = self._core.workspace.cwd / path
         if await self._forbidden("resume", path):
             return Replaced(cancelled=True)
         if self._core.log.file is not None and path == self._core.log.file:
             return Replaced(cancelled=False)
-        log = open_session(path, self.shelf)
+        log = open_session(path, self.location)
         await self._swap(log, "resume")
         return Replaced(cancelled=False)
 
     async def fork(self, entry_id: str) -> Forked:
-        """Go on in a copy of what led to something the person said; gives the words."""
+        """Fork before a user message; returns its text."""
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
         asked = await self._ask_to_fork(entry_id, "before")
         if asked.cancelled:
             return Forked(text="", cancelled=True)
-        log, text = file_operations.fork_before(self._core.log, entry_id, self.shelf)
+        log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
         if asked.keep_conversation:
-            log = file_operations.clone(self._core.log, self.shelf)
+            log = file_operations.clone(self._core.log, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
     async def fork_at(self, entry_id: str) -> Replaced:
-        """Go on in a copy of what led to an entry, that entry included."""
+        """Fork after an entry."""
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
@@ -108,126 +108,125 @@ class Replacing:
         if asked.cancelled:
             return Replaced(cancelled=True)
         last = self._core.log.leaf_id if asked.keep_conversation else entry_id
-        log = file_operations.fork_at(self._core.log, last, self.shelf)
+        log = file_operations.fork_at(self._core.log, last, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
     async def fork_file(self, path: Path) -> Replaced:
-        """Go on in a copy of the session of a file, which somebody else may have open."""
+        """Fork the session in a file, which another process may have open."""
         path = self._core.workspace.cwd / path
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
-        log = file_operations.fork_file(path, self.shelf)
+        log = file_operations.fork_file(path, self.location)
         _give_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
     async def clone(self) -> Replaced:
-        """Go on in a copy of the branch."""
+        """Clone the current branch into a new session."""
         self._must_be_saved()
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
-        log = file_operations.clone(self._core.log, self.shelf)
+        log = file_operations.clone(self._core.log, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
-    async def take_in(self, path: Path) -> Replaced:
-        """Copy a session file that lies elsewhere to those of this directory, and go on with it."""
+    async def import_file(self, path: Path) -> Replaced:
+        """Copy a session file into the session directory, and resume the copy."""
         from pi.coding.session.file_operations import (
-            import_session,  # with forking, moving and locking
+            import_session,  # lazy: imports forking, moving and locking
         )
 
-        return await self.switch(import_session(path, self.shelf))
+        return await self.switch(import_session(path, self.location))
 
-    async def show(self, header: Json, elsewhere: Elsewhere) -> bool:
-        """Show a session that runs elsewhere in the place of this one; whether that came to be."""
+    async def show(self, header: Json, remote: RemoteSession) -> bool:
+        """Show a remote session instead of this one. Returns False if an extension cancelled it."""
         if await self._forbidden("resume"):
             return False
-        await self._swap(new_replica(header, self.shelf.stamps), "resume", elsewhere)
+        await self._swap(new_replica(header, self.location.stamps), "resume", remote)
         return True
 
     async def hand_off(self, document: str) -> None:
-        """Go on in a new session that begins with ``document``."""
-        log = new_session(self.shelf, parent=self._core.log.file)
+        """Continue in a new session that starts with ``document``."""
+        log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
         await self._note_choices()
         handed = CustomMessageEntry(custom_type="handoff", content=document, display=True)
         await self._core.add(handed)
 
     @property
-    def shelf(self) -> Shelf:
-        """Where new sessions are kept: beside this one, or in memory like this one."""
-        shelf = self._shelf(self._core.workspace.cwd)
-        if self._core.log.file is None and self._core.elsewhere is None:
-            return replace(shelf, directory=None)
-        return shelf
-
-    # ----------------------------------------------------------------------------------------------
+    def location(self) -> SessionLocation:
+        """Return where new sessions are stored: beside this one, or in memory like this one."""
+        location = self._location(self._core.workspace.cwd)
+        if self._core.log.file is None and self._core.remote is None:
+            return replace(location, directory=None)
+        return location
 
     def _must_be_saved(self) -> None:
         if self._core.log.file is not None and not self._core.log.is_saved:
             raise PiError(NOT_SAVED)
 
-    async def _forbidden(self, reason: Reason, target: Path | None = None) -> bool:
+    async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
         question = BeforeSwitch(reason=reason, target_session_file=target)
-        return (await self._core.bus.ask(question)).cancelled
+        return (await self._core.bus.query(question)).cancelled
 
     async def _ask_to_fork(self, id: str | None, position: Literal["before", "at"]) -> BeforeFork:
-        asked = await self._core.bus.ask(BeforeFork(entry_id=id, position=position))
+        asked = await self._core.bus.query(BeforeFork(entry_id=id, position=position))
         if asked.cancelled or not await self._forbidden("fork"):
             return asked
         return replace(asked, cancelled=True)
 
     async def _swap(
-        self, log: SessionLog, reason: Reason, elsewhere: Elsewhere | None = None
+        self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None = None
     ) -> None:
         core = self._core
-        await self._quiet()
+        await self._stop_all()
         previous = core.log.file if core.log.is_saved else None
         cwd = Path(log.header.cwd)
-        if elsewhere is not None or not cwd.is_dir():
+        if remote is not None or not cwd.is_dir():
             cwd = core.workspace.cwd
         try:
-            # Also where the directory stays: extensions are loaded again, and there may be some
-            # by now that nobody was asked about. While those that may decide are still loaded.
+            # Also if the directory stays the same: extensions are loaded again, and files may have
+            # been added since trust was decided. Decided while the extensions are loaded that may
+            # answer.
             trust = await self._decide_trust(cwd)
-            await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
+            await core.bus.emit(SessionEnding(reason=reason, target_session_file=log.file))
             await self._work_in(await self._workspace_under(trust, cwd, core.workspace))
         except BaseException:
             log.close()
             raise
         core.log.close()
-        core.converse_in(SessionConversation(log))
+        core.replace_conversation(SessionConversation(log))
         core.agent.reset(core.conversation)
-        core.began = core.host.clock.monotonic()
-        await self._follow(elsewhere)
-        await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
-        await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
+        core.began = core.machine.clock.monotonic()
+        await self._follow(remote)
+        await core.bus.emit(Switched(reason=reason, previous_session_file=previous))
+        await core.bus.emit(SessionStarted(reason=reason, previous_session_file=previous))
         self._begun()
 
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace
         core.workspace = workspace
-        if workspace.shell is not before.shell:  # opened anew
+        if workspace.shell is not before.shell:  # opened again
             await before.close()
             core.toolbox.move_to(workspace)
 
-    async def _follow(self, elsewhere: Elsewhere | None) -> None:
-        """Go on with the choices of the log, or with those of whoever runs the session."""
+    async def _follow(self, remote: RemoteSession | None) -> None:
+        """Apply model and thinking level of the log, or those of the remote side."""
         core = self._core
-        if core.elsewhere is not None:
-            core.elsewhere.closed = True
+        if core.remote is not None:
+            core.remote.closed = True
             core.agent.model, core.agent.thinking_level, core.has_model = self._choices
-        core.elsewhere = elsewhere
-        if elsewhere is None:
+        core.remote = remote
+        if remote is None:
             await self._restore_choices()
         else:
             self._choices = (core.agent.model, core.agent.thinking_level, core.has_model)
 
     async def _restore_choices(self) -> None:
-        """Go on with the model and level that the log names, as far as they are there."""
+        """Apply model and thinking level of the log, if they are available."""
         core, known = self._core, chosen_model(self._core.log)
         if known is None:
             return
@@ -235,21 +234,21 @@ class Replacing:
         if level is None:
             named = f"{known.provider}/{known.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
-        wishes = Wishes(
+        preferences = ModelPreferences(
             session=(known.provider, known.model_id),
             session_thinking=level,  # type: ignore[arg-type]
             default=(core.agent.model.provider, core.agent.model.id),
             default_thinking=core.agent.thinking_level,
         )
-        start = await find_starting_model(wishes, core.registry)
+        start = await find_starting_model(preferences, core.registry)
         if start.model is not None:
             core.agent.model, core.agent.thinking_level = start.model, start.thinking
             core.has_model = True
         if start.note:
-            core.host.report(start.note)
+            core.machine.report(start.note)
 
 
 def _give_artifacts(source: Path | None, fork: SessionLog) -> None:
-    """Let a fork have the long outputs that its entries speak of."""
+    """Copy the artifacts that the entries of a fork refer to."""
     if source is not None and fork.file is not None:
         copy_artifacts(source, fork.file)

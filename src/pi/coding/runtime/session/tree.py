@@ -1,4 +1,4 @@
-"""Moving the leaf within a session, with notes on what is left behind."""
+"""Moves the leaf within a session, with an optional summary of the abandoned branch."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pi.base.records import replace
 from pi.coding.compaction.events import BeforeTree, Notes, TreeMove, TreeMoved, notes_on, tree_move
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import Summaries
 from pi.coding.session.entries import BranchSummary, Label
 from pi.coding.session.views import landing
 
 
 class TreeMoves:
-    """One move at a time; a summary that is being written can be stopped."""
+    """One move at a time; its summary can be aborted."""
 
     def __init__(
-        self, core: Core, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
+        self, core: LiveSession, summaries: Summaries, *, stop_all: Callable[[], Awaitable[None]]
     ) -> None:
         self._core = core
         self._summaries = summaries
-        self._quiet = quiet
+        self._stop_all = stop_all
         self._abort: Abort | None = None
 
     @property
@@ -36,9 +36,9 @@ class TreeMoves:
         return self._abort is not None
 
     def abort(self) -> None:
-        """Stop the summary; the leaf then stays where it is."""
+        """Abort the summary; the leaf does not move."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
     async def go_to(
         self,
@@ -49,12 +49,12 @@ class TreeMoves:
         replace_instructions: bool = False,
         label: str = "",
     ) -> Navigated:
-        """Go to an entry; what was said there is given back, to be said differently."""
+        """Move the leaf to an entry; returns a user message at the target for editing."""
         core = self._core
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
-        core.must_run_here("its leaf stays where it is")
-        await self._quiet()
+        core.require_local("move in its tree")
+        await self._stop_all()
         move = replace(
             tree_move(core.log, id),
             user_wants_summary=summarize,
@@ -62,31 +62,31 @@ class TreeMoves:
             replace_instructions=replace_instructions,
             label=label,
         )
-        asked = await core.bus.ask(BeforeTree(move=move))
+        asked = await core.bus.query(BeforeTree(move=move))
         if asked.cancelled:
             return Navigated(cancelled=True)
-        # Whoever chose "No summary" gets none, whatever an extension has at hand.
+        # If the user chose "No summary", a summary of an extension is ignored as well.
         ready = asked.summary if summarize else None
         try:
-            notes = ready or await self._notes(asked.move, wanted=summarize)
+            notes = ready or await self._notes(asked.move, enabled=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
         return await self._moved(asked.move, notes, from_hook=ready is not None)
 
-    async def _notes(self, move: TreeMove, *, wanted: bool) -> Notes | None:
+    async def _notes(self, move: TreeMove, *, enabled: bool) -> Notes | None:
         core = self._core
-        if not wanted or not move.entries or not core.has_model:
+        if not enabled or not move.entries or not core.has_model:
             return None
         options = core.workspace.settings.section(("branchSummary",), BranchSummaryOptions)
         model = core.agent.model
-        self._abort = Abort(core.host.clock)
+        self._abort = Abort(core.machine.clock)
 
         async def write() -> Notes | None:
             try:
                 ask = self._summaries.ask(model, "branchSummary")
                 return await notes_on(move, core.log, ask, options, model=model)
-            except CompactionFailed as problem:
-                if problem.code == "nothing_to_compact":
+            except CompactionFailed as error:
+                if error.code == "nothing_to_compact":
                     return None
                 raise
 
@@ -108,7 +108,7 @@ class TreeMoves:
                 usage=notes.usage,
                 from_hook=from_hook,
             )
-            summary = await core.kept(draft)
+            summary = await core.append_entry(draft)
         if move.label:
             target = summary.id if summary else move.target_id
             await core.add(Label(target_id=target, label=move.label or UNSET))
@@ -118,5 +118,5 @@ class TreeMoves:
             summary_entry=summary if isinstance(summary, BranchSummary) else None,
             from_extension=from_hook,
         )
-        await core.bus.tell(moved)
+        await core.bus.emit(moved)
         return Navigated(text=there.text, summary_id=summary.id if summary else None)

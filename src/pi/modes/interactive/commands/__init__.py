@@ -1,4 +1,4 @@
-"""What is typed behind a slash: a table of commands, and what each of them does.
+"""Slash commands: the table and the functions that run them.
 
-A command asks through dialogs, acts through the session's port and tells through the screen.
+A command uses dialogs, acts through the session's port and reports through ``Ui``.
 """

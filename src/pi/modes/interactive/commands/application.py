@@ -1,4 +1,4 @@
-"""Commands about pi itself: settings, theme, keys, trust, and leaving."""
+"""Commands about pi itself: settings, theme, keys, trust, diagnostics, extensions, quitting."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.registry import full_name
-from pi.coding.port.extensions import Clash, ExtensionInfo
+from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.coding.trust import TrustStore
-from pi.modes.interactive.commands.table import BuiltInCommands, must_be_idle
+from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
 from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
 from pi.modes.interactive.dialogs.reports import (
-    Named,
+    CommandHelp,
     Section,
     SectionsView,
     command_section,
@@ -44,62 +44,62 @@ from pi.tui.widgets.text import Text
 
 
 async def settings(ui: Ui, arguments: str) -> None:
-    """Change settings in place."""
+    """Opens the settings."""
     await edit_settings(ui)
 
 
 async def theme(ui: Ui, arguments: str) -> None:
-    """Choose a theme, or use the one that is named."""
+    """Selects a theme by name or from a list."""
     if arguments:
         ui.themes.use(arguments)
-        wanted: str | None = arguments
+        name: str | None = arguments
     elif (picked := await pick_theme(ui)) is not None:
-        wanted = picked.name
+        name = picked.name
     else:
         return
-    ui.port.settings.set({"theme": wanted})
-    ui.notify(f"Theme: {wanted or 'as the terminal is'}")
+    ui.port.settings.set({"theme": name})
+    ui.notify(f"Theme: {name or 'follows the terminal'}")
 
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
-    """Show all keys."""
-    ui.say(SectionsView(ui.theme, key_sections(ui.keymap, ui.port.extensions.shortcuts())))
+    """Shows all keys."""
+    ui.add_output(SectionsView(ui.theme, key_sections(ui.keymap, ui.port.extensions.shortcuts())))
 
 
 async def help(ui: Ui, arguments: str) -> None:
-    """Show all commands: those of the application, then those of extensions and files."""
+    """Shows all commands: built-in ones, then those of extensions and files."""
     own = [
-        Named(name=command.name, hint=command.hint, description=command.description)
+        CommandHelp(name=command.name, hint=command.hint, description=command.description)
         for command in BuiltInCommands(ui).listed()
     ]
     known = {row.name for row in own}
     others = [
-        Named(name=command.name, description=command.description or "")
+        CommandHelp(name=command.name, description=command.description or "")
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
-    ui.say(SectionsView(ui.theme, [command_section([*own, *others])]))
+    ui.add_output(SectionsView(ui.theme, [command_section([*own, *others])]))
     ui.notify("Keys are listed by /hotkeys.")
 
 
 async def changelog(ui: Ui, arguments: str) -> None:
-    """Show what has changed."""
+    """Shows the changelog."""
     content = read_changelog(ui.host.docs)
     if content is None:
-        raise PiError("This installation brings no changelog.")
+        raise PiError("This installation has no changelog.")
     if released := changes_since(content, ""):
-        ui.say(Markdown(released, theme=ui.theme.markdown))
+        ui.add_output(Markdown(released, theme=ui.theme.markdown))
     else:
         ui.notify("No version has been released yet.")
 
 
 async def trust(ui: Ui, arguments: str) -> None:
-    """Decide about this folder; it counts when the project is read again."""
+    """Asks whether to trust this folder; the decision applies when the project is loaded again."""
     here = ui.port.facts.cwd
     choice = await ask_lasting_trust(ui, here)
     if choice is None:
         return
-    # Deciding about the folder above makes a decision about this one superfluous.
+    # A decision about the parent folder replaces the one about this folder.
     changes: dict[Path, bool | None] = {here: None}
     store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.clock)
     store.decide(changes | {choice.directory: choice.trusted})
@@ -108,8 +108,8 @@ async def trust(ui: Ui, arguments: str) -> None:
 
 
 async def reload(ui: Ui, arguments: str) -> None:
-    """Read everything again that files say."""
-    must_be_idle(ui)
+    """Reloads everything that is read from files."""
+    require_idle(ui)
     with ui.working("Reloading…"):
         await ui.port.extensions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):
@@ -120,11 +120,11 @@ async def reload(ui: Ui, arguments: str) -> None:
 
 
 async def quit(ui: Ui, arguments: str) -> None:
-    """Leave; everything is saved."""
+    """Quits; everything is saved."""
     ui.quit()
 
 
-# Commands that help to find out what went wrong.
+# Diagnostics.
 
 
 REPORTS = "bug-reports"
@@ -134,8 +134,8 @@ DOCTOR_BYTES = 64 * 1024
 
 
 async def bug(ui: Ui, arguments: str) -> None:
-    """Put a report together, for the person to send. Nothing is sent by itself."""
-    words = arguments or await edit_text(ui, "What went wrong?", message="A few words will do.")
+    """Writes a bug report to a file. Nothing is sent."""
+    words = arguments or await edit_text(ui, "What went wrong?", message="A short description.")
     if words is None:
         return
     options = [Option(value=True, label="Add it"), Option(value=False, label="Leave it out")]
@@ -143,18 +143,18 @@ async def bug(ui: Ui, arguments: str) -> None:
         ui,
         "Add the session?",
         options,
-        message="Secrets are taken out of it; everything else that was said is in the report.",
+        message="Secrets are redacted; all other content is in the report.",
     )
     if with_session is None:
         return
     path = await _report(ui, words, with_session=with_session)
-    ui.say(Text(f"The report is in {sanitise(str(path))}\nNothing was sent.", pad_y=0))
+    ui.add_output(Text(f"The report is in {sanitise(str(path))}\nNothing was sent.", pad_y=0))
 
 
 async def doctor(ui: Ui, arguments: str) -> None:
-    """Show what ``pi doctor`` says."""
-    # A process of its own, because the examination belongs to the command line. With -P, so that
-    # a module called pi in the project is not taken for this program.
+    """Shows the output of ``pi doctor``."""
+    # A separate process, because the checks belong to the command line. With -P, so that a module
+    # called pi in the project is not imported.
     command = [sys.executable, "-P", "-m", "pi", "doctor"]
     with ui.working("Checking…"):
         done = await run(
@@ -167,11 +167,11 @@ async def doctor(ui: Ui, arguments: str) -> None:
     if not done.output:
         errors = done.errors.decode("utf-8", "replace").strip()
         raise PiError(f"`pi doctor` failed: {errors or 'it did not answer in time.'}")
-    ui.say(Text(sanitise(done.output.decode("utf-8", "replace")).rstrip(), pad_y=0))
+    ui.add_output(Text(sanitise(done.output.decode("utf-8", "replace")).rstrip(), pad_y=0))
 
 
 async def debug(ui: Ui, arguments: str) -> None:
-    """Write what is shown and what the model is shown to a file, without the person's keys."""
+    """Writes the screen and the model's context to a file, redacted."""
     redactor = Redactor(ui.port.accounts.secrets())
     shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
     messages = [encode_line(message).decode().rstrip("\n") for message in shown]
@@ -216,41 +216,43 @@ async def _session(ui: Ui) -> bytes:
     with TemporaryDirectory(dir=ui.host.temp_dir) as folder:
         try:
             return (await ui.port.exports.write(f"{folder}/session.jsonl")).read_bytes()
-        except PiError as problem:  # nothing was said yet, or it is not kept
-            return problem.explain().encode()
+        except PiError as error:  # the session is empty or not saved
+            return error.explain().encode()
 
 
-# ``/extensions``: what there is, and what became of it.
+# ``/extensions``: lists extensions and their state.
 
 
-NONE = "There are no extensions here. docs/how-to/write-an-extension.md says how to write one."
+NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one."
 
 
 async def extensions(ui: Ui, arguments: str) -> None:
-    """Show every extension that was found."""
+    """Shows every extension that was found."""
     port = ui.port.extensions
     sections = list(extension_sections(port.infos(), port.clashes(), port.foreign()))
-    ui.say(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
+    ui.add_output(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
 
 
 def extension_sections(
-    infos: Sequence[ExtensionInfo], clashes: Sequence[Clash], foreign: Sequence[str]
+    infos: Sequence[ExtensionInfo], clashes: Sequence[NameConflict], foreign: Sequence[str]
 ) -> Iterator[Section]:
-    """What is known of extensions, names that they did not get, and those for the original."""
+    """Returns sections for extensions, name conflicts, and extensions of the original."""
     if infos:
-        yield Section(title="Extensions", rows=tuple((info.name, _told(info)) for info in infos))
+        yield Section(
+            title="Extensions", rows=tuple((info.name, _describe(info)) for info in infos)
+        )
     if clashes:
         rows = (
-            (f"{clash.kind} {clash.name}", f"{clash.winner} has it, not {clash.loser}")
+            (f"{clash.kind} {clash.name}", f"registered by {clash.winner}, not {clash.loser}")
             for clash in clashes
         )
-        yield Section(title="Names that two extensions want", rows=tuple(rows))
+        yield Section(title="Name conflicts", rows=tuple(rows))
     if foreign:
-        title = "Written for the original pi, which only that can run"
+        title = "For the original pi, cannot run here"
         yield Section(title=title, rows=tuple((path, "") for path in foreign))
 
 
-def _told(info: ExtensionInfo) -> str:
+def _describe(info: ExtensionInfo) -> str:
     source = "" if info.rank != "package" else f" {info.source}"
     parts = (_state(info), f"{info.rank}{source}", info.path, info.problem)
     return " · ".join(filter(None, parts))
@@ -259,4 +261,4 @@ def _told(info: ExtensionInfo) -> str:
 def _state(info: ExtensionInfo) -> str:
     if info.state == "loaded":
         return f"loaded in {info.milliseconds:.1f} ms"
-    return "waits for its first use" if info.state == "waiting" else "not loaded"
+    return "loaded on first use" if info.state == "waiting" else "not loaded"

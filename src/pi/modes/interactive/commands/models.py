@@ -1,4 +1,4 @@
-"""Commands about who answers, and who pays for it."""
+"""Commands about models and credentials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pi.modes.interactive.ui import Ui
 
 
 async def model(ui: Ui, arguments: str) -> None:
-    """Have another model answer: the one that is typed, or chosen from a list."""
+    """Selects the model: as typed, or from a list."""
     if arguments:
         named = await _picked(ui, arguments)
         if named is None:
@@ -28,37 +28,39 @@ async def model(ui: Ui, arguments: str) -> None:
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):
         return
-    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id, anew=True)
+    chosen = await ui.port.models.select_id(picked.model.provider, picked.model.id, anew=True)
     if picked.keep:
         ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
     ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
 
 
 async def thinking(ui: Ui, arguments: str) -> None:
-    """Have the model think more, or less."""
+    """Selects the thinking level."""
     models = ui.port.models
     if arguments:
         if arguments not in models.levels():
             levels = ", ".join(models.levels())
-            raise PiError(f'"{arguments}" is no level of this model.', hint=f"It has: {levels}.")
-        await models.think(arguments)
+            raise PiError(
+                f'"{arguments}" is not a thinking level of this model.', hint=f"It has: {levels}."
+            )
+        await models.set_thinking_level(arguments)
         ui.notify(f"Thinking: {models.thinking_level}")
         return
     picked = await pick_thinking(ui)
     if picked is None:
         return
-    await models.think(picked.level)
+    await models.set_thinking_level(picked.level)
     if picked.keep:
         ui.port.settings.set({"defaultThinkingLevel": picked.level})
     ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.keep else ''}")
 
 
 async def scoped_models(ui: Ui, arguments: str) -> None:
-    """Choose the models to cycle through."""
+    """Selects the models to cycle through."""
     picked = await pick_scope(ui)
     if picked is None:
         return
-    ui.port.models.limit_to(picked.names)
+    ui.port.models.set_scope(picked.names)
     if picked.keep:
         ui.port.settings.set({"enabledModels": list(picked.names) or None})
     number = len(picked.names)
@@ -67,35 +69,38 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
 
 
 async def login(ui: Ui, arguments: str) -> None:
-    """Log in; whoever had no model can choose one now."""
+    """Logs in; without a model, the user can choose one afterwards."""
     if await log_in(ui, arguments) and ui.port.models.current is None:
         await model(ui, "")
 
 
 async def logout(ui: Ui, arguments: str) -> None:
-    """Forget a login or a key."""
+    """Removes a login or an API key."""
     if (name := await log_out(ui, arguments)) is not None:
         ui.notify(f"Logged out of {name}.")
 
 
 async def _picked(ui: Ui, pattern: str) -> Model | None:
-    """The model that a pattern means; ``None`` if the user declines the new owner of its server."""
+    """Returns the model that matches a pattern.
+
+    ``None`` if the user rejects the owner of its server.
+    """
     try:
-        return await ui.port.models.pick(pattern)
-    except ServerNotChosen as problem:
-        refused = problem
+        return await ui.port.models.select(pattern)
+    except ServerNotChosen as error:
+        refused = error
     for standing in ui.port.models.found():
         if standing.provider == pattern.partition("/")[0]:
             if not await may_ask_server(ui, standing.provider):
                 return None
-            return await ui.port.models.pick(pattern, anew=True)
+            return await ui.port.models.select(pattern, anew=True)
     raise refused
 
 
-async def _may_use(ui: Ui, wanted: Model) -> bool:
-    """Whether it can answer, if need be after a login, a download or a question."""
-    if wanted in ui.port.models.offered():
-        if wanted == SMALL_MODEL:
+async def _may_use(ui: Ui, model: Model) -> bool:
+    """Returns whether the model is available, after a login, a download or a question if needed."""
+    if model in ui.port.models.offered():
+        if model == SMALL_MODEL:
             return await has_embedded(ui)
-        return await may_ask_server(ui, wanted.provider)
-    return await log_in(ui, wanted.provider) and wanted in ui.port.models.offered()
+        return await may_ask_server(ui, model.provider)
+    return await log_in(ui, model.provider) and model in ui.port.models.offered()

@@ -1,4 +1,4 @@
-"""Commands about the session: which one, where in it, how long it is."""
+"""Commands about the session: switching, branching, naming, exporting, compaction."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.file_operations import unquoted
 from pi.coding.session.naming import SESSIONS
-from pi.modes.interactive.commands.table import must_be_idle
-from pi.modes.interactive.dialogs.opening import may_go_on, wants_fork
+from pi.modes.interactive.commands.table import require_idle
+from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
 from pi.modes.interactive.dialogs.reports import (
     ChartsView,
     SectionsView,
@@ -21,25 +21,25 @@ from pi.modes.interactive.dialogs.reports import (
     session_info,
     usage_of,
 )
-from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_fork_point, pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
-from pi.modes.interactive.dialogs.waiting import open_outside, wait_for
+from pi.modes.interactive.dialogs.waiting import open_in_browser, wait_for
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
 
 
 async def tree(ui: Ui, arguments: str) -> None:
-    """Go to another point of the session."""
+    """Opens the session tree."""
     await walk_tree(ui)
 
 
 async def fork(ui: Ui, arguments: str) -> None:
-    """Go on before something that was said, in a session of its own."""
-    must_be_idle(ui)
+    """Forks the session before a message."""
+    require_idle(ui)
     points = ui.port.facts.fork_points()
     if not points:
-        raise PiError("There is nothing to fork from yet.")
+        raise PiError("There is no message to fork from yet.")
     point = _named_point(points, arguments) if arguments else await pick_fork_point(ui, points)
     if point is None:
         return
@@ -50,9 +50,9 @@ async def fork(ui: Ui, arguments: str) -> None:
 
 
 async def branch(ui: Ui, arguments: str) -> None:
-    """Go back to a message: in the tree of this session, or in a new session.
+    """Goes back to a message: in the tree of this session, or in a new session.
 
-    Which of them it is follows what two Escapes do; a message that is named is forked.
+    The double Escape setting selects which; a message given as argument is forked.
     """
     if not arguments and ui.port.settings.values.double_escape_action == "tree":
         await tree(ui, "")
@@ -61,20 +61,20 @@ async def branch(ui: Ui, arguments: str) -> None:
 
 
 async def clone(ui: Ui, arguments: str) -> None:
-    """Go on in a copy of the branch."""
-    must_be_idle(ui)
+    """Clones the branch into a new session."""
+    require_idle(ui)
     _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
 async def new(ui: Ui, arguments: str) -> None:
-    """Begin a new session."""
+    """Starts a new session."""
     _replaced(ui, await ui.port.sessions.new(), "New session started")
 
 
 async def resume(ui: Ui, arguments: str) -> None:
-    """Go on with another session; its folder may be gone."""
+    """Resumes another session; its folder may be missing."""
     facts = ui.port.facts
-    where = Where(
+    where = SessionScope(
         host=ui.host,
         catalog=_catalog(ui),
         cwd=str(facts.cwd),
@@ -82,25 +82,25 @@ async def resume(ui: Ui, arguments: str) -> None:
         rename_current=facts.rename,
     )
     path = await pick_session(ui, where)
-    if path is None or not await may_go_on(ui, path, str(facts.cwd)):
+    if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
         return
     try:
         _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
     except SessionInUse as busy:
-        if await wants_fork(ui, busy, no="Leave it"):
+        if await ask_fork_busy_session(ui, busy, no="Cancel"):
             _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
 
 
-async def take_in(ui: Ui, arguments: str) -> None:
-    """Copy a session file that lies elsewhere, and go on with the copy."""
+async def import_session(ui: Ui, arguments: str) -> None:
+    """Imports a session file as a copy and opens it."""
     if not arguments:
-        raise PiError("Say which file to import.", hint="For example: /import ~/session.jsonl")
+        raise PiError("No file given.", hint="For example: /import ~/session.jsonl")
     path = unquoted(arguments, ui.host.home)
-    _replaced(ui, await ui.port.sessions.take_in(path), f"Imported {path.name}")
+    _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
 
 
 async def name(ui: Ui, arguments: str) -> None:
-    """Name the session, or show its name."""
+    """Sets or shows the name of the session."""
     if arguments:
         await ui.port.facts.rename(arguments)
     named = ui.port.facts.state().session_name
@@ -108,7 +108,7 @@ async def name(ui: Ui, arguments: str) -> None:
 
 
 async def session(ui: Ui, arguments: str) -> None:
-    """Show what the session is."""
+    """Shows information about the session."""
     facts, values = ui.port.facts, ui.port.settings.values
     info = session_info(
         facts.state(),
@@ -116,26 +116,26 @@ async def session(ui: Ui, arguments: str) -> None:
         cache_warming=values.cache_warming,
         problem=facts.problem,
     )
-    ui.say(SectionsView(ui.theme, [info]))
-    ui.say(ChartsView(_used(ui), ui.theme))
+    ui.add_output(SectionsView(ui.theme, [info]))
+    ui.add_output(ChartsView(_used(ui), ui.theme))
 
 
 async def usage(ui: Ui, arguments: str) -> None:
-    """Show tokens and cost."""
-    ui.say(UsageView(_used(ui), ui.theme))
+    """Shows tokens and cost."""
+    ui.add_output(UsageView(_used(ui), ui.theme))
 
 
 async def compact(ui: Ui, arguments: str) -> None:
-    """Shorten the conversation now; a running turn is interrupted."""
+    """Compacts the conversation now; a running turn is interrupted."""
     try:
         await ui.port.compaction.compact(arguments)
-    except CompactionFailed as problem:
-        if problem.code == "aborted":  # whatever else went wrong is told by the session itself
-            ui.notify(problem.message, "warning")
+    except CompactionFailed as error:
+        if error.code == "aborted":  # other errors are reported by the session itself
+            ui.notify(error.message, "warning")
 
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
-    """The message of this id, or the only one whose id begins so."""
+    """Returns the message with this id or id prefix."""
     found = [p for p in points if p.entry_id == id] or [
         p for p in points if p.entry_id.startswith(id)
     ]
@@ -154,34 +154,34 @@ def _used(ui: Ui) -> SessionUsage:
 
 def _replaced(ui: Ui, result: Replaced, text: str) -> None:
     if result.cancelled:
-        ui.notify("An extension did not allow it.", "warning")
+        ui.notify("Cancelled by an extension.", "warning")
     else:
         ui.notify(text)
 
 
 def _catalog(ui: Ui) -> SessionCatalog:
-    """All sessions that are kept where this one is; usually that is the agent's folder."""
+    """Returns the location of the sessions next to this one; usually the agent directory."""
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
     custom = file.parent if file is not None and file.parent.parent != usual else None
     return SessionCatalog(ui.host.agent_dir, custom=custom)
 
 
-# Commands that give the conversation to others, or to the clipboard.
+# Export, sharing and clipboard.
 
 
 _PAGES = (".html", ".htm")
 
 
 async def export(ui: Ui, arguments: str) -> None:
-    """Write the session to a file; a page is opened, too."""
+    """Exports the session to a file; a web page is also opened."""
     path = await ui.port.exports.write(arguments or None)
-    ui.say(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
+    ui.add_output(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
     if path.suffix.lower() in _PAGES:
-        await open_outside(str(path), ui.host)
+        await open_in_browser(str(path), ui.host)
 
 
 async def share(ui: Ui, arguments: str) -> None:
-    """Share the session; the addresses stay in the transcript, each in full."""
+    """Shares the session; the addresses stay in the transcript, each in full."""
     shared = await wait_for(ui, "Sharing…", ui.port.exports.share())
     if shared is None:
         ui.notify("Share cancelled")
@@ -191,13 +191,13 @@ async def share(ui: Ui, arguments: str) -> None:
     lines = [shared.message]
     lines += [f"Share URL: {shared.url}"] if shared.url else []
     lines += [f"Gist: {shared.gist_url}"] if shared.gist_url else []
-    ui.say(Text(sanitise("\n".join(lines)), pad_y=0))
+    ui.add_output(Text(sanitise("\n".join(lines)), pad_y=0))
     if shared.url:
-        await open_outside(shared.url, ui.host)
+        await open_in_browser(shared.url, ui.host)
 
 
 async def copy(ui: Ui, arguments: str) -> None:
-    """Copy the last answer."""
+    """Copies the last answer."""
     text = ui.port.facts.last_answer()
     if text is None:
         raise PiError("There is no answer to copy yet.")
@@ -205,7 +205,7 @@ async def copy(ui: Ui, arguments: str) -> None:
 
 
 async def dump(ui: Ui, arguments: str) -> None:
-    """Copy the whole session as text."""
+    """Copies the whole session as text."""
     text = await ui.port.exports.text()
     if not text:
         raise PiError(NOTHING_TO_DUMP)
@@ -217,4 +217,4 @@ async def _copy(ui: Ui, text: str, what: str) -> None:
     if copied.confirmed:
         ui.notify(f"Copied {what}.", "success")
     else:
-        ui.notify(f"Sent {what} to the terminal's clipboard; it does not say whether it took it.")
+        ui.notify(f"Sent {what} to the terminal's clipboard; terminals do not confirm it.")

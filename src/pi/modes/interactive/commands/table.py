@@ -1,10 +1,10 @@
-"""Every built-in command, as data, in the order of the menu.
+"""Every built-in command as data, in the order of the menu.
 
-What is typed is looked up here first. Whatever has another name goes to the session, which tries
-commands of extensions, skills and templates, in this order; what is none of these is refused.
+Input is looked up here first. Other names go to the session, which tries commands of extensions,
+skills and templates, in this order, and rejects unknown ones.
 
-The commands of the original always win. All others yield: where a template, a skill or an extension
-of the user has the same name, that one runs, and ours is ``/pi:NAME``.
+The commands of the original always take precedence. All others yield: if a template, a skill or an
+extension of the user has the same name, that one runs, and the built-in one is ``/pi:NAME``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import shown_key, typed_in_short
+from pi.modes.interactive.dialogs.panel import shown_key, summarise_message
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.provider import Suggestion
 from pi.tui.completion.sources import Command, CompleteArguments
 
-# What is known of a command.
+# Records that describe a command.
 
 
 Handler: TypeAlias = Callable[[Ui, str], Awaitable[None]]
-"""Runs a command with what was typed behind its name; a ``PiError`` is told in one line."""
+"""Runs a command with its arguments; a ``PiError`` is shown in one line."""
 
 Complete: TypeAlias = Callable[[Ui], Sequence[str] | Sequence[Suggestion]]
-"""What the argument could be."""
+"""Completes the argument."""
 
 
 class CommandRow(Record):
@@ -41,23 +41,23 @@ class CommandRow(Record):
     description: str
     run: Handler | None = None
     hint: str = ""
-    """What may follow the name, e.g. ``[path]``."""
+    """The argument, e.g. ``[path]``."""
     complete: Complete | None = None
     listed: bool = True
     """Whether the menu shows it."""
     prompt: str = ""
-    """A prompt for the model that the command stands for, in place of ``run``."""
+    """A prompt that the command sends to the model, instead of ``run``."""
     yields: bool = False
-    """Whether a command of the same name of the user or of an extension takes its place."""
+    """Whether a command of the user or of an extension with the same name takes precedence."""
     needs_run_here: bool = False
-    """Whether only whoever runs the session can do it, not somebody to whom it is shown."""
+    """Whether it needs a session that runs in this process, not one that is only shown."""
 
     def is_offered(self, ui: Ui) -> bool:
-        """Whether the menu shows it in the session that there is."""
+        """Whether the menu shows it in the current session."""
         return self.listed and (not self.needs_run_here or ui.port.facts.runs_here)
 
 
-# Prompts that ``/init`` and ``/review`` stand for.
+# Prompts of ``/init`` and ``/review``.
 
 
 INIT = """\
@@ -83,10 +83,10 @@ name the file and the line, say what goes wrong and when, and propose a fix.
 4. Leave out praise and matters of taste. If there is nothing to report, say so."""
 
 
-_OF_WHOEVER_RUNS_IT = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
-"""What nobody can do to a session that is only shown to them."""
+_NEEDS_LOCAL_RUN = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
+"""Commands that are not available for a session that is only shown."""
 OWN = "pi:"
-"""Names a built-in command, whatever else has its name."""
+"""Prefix that always names a built-in command."""
 
 
 def _model_names(ui: Ui) -> Sequence[str]:
@@ -102,9 +102,9 @@ def _providers(ui: Ui) -> Sequence[str]:
 
 
 def _message_ids(ui: Ui) -> Sequence[Suggestion]:
-    """What can be forked from, the latest first."""
+    """Returns the messages that can be forked from, the latest first."""
     return [
-        Suggestion(value=point.entry_id, description=one_line(typed_in_short(point.text)))
+        Suggestion(value=point.entry_id, description=one_line(summarise_message(point.text)))
         for point in reversed(ui.port.facts.fork_points())
     ]
 
@@ -132,14 +132,14 @@ def _row(
         listed=listed,
         prompt=prompt,
         yields=name not in RESERVED,
-        needs_run_here=name in _OF_WHOEVER_RUNS_IT,
+        needs_run_here=name in _NEEDS_LOCAL_RUN,
     )
 
 
 def _loaded(handler: str) -> Handler:
-    """Runs ``module.function`` of this package, which is imported only then.
+    """Returns a function that imports ``module.function`` of this package on first use.
 
-    Dialogs are many, and most sessions open few of them.
+    Most sessions open few of the many dialogs.
     """
     module, name = handler.split(".")
 
@@ -157,41 +157,41 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("theme", "[name]", "choose a theme", "application.theme", complete=_theme_names),
     _row("model", "[provider/model]", "choose the model", "models.model", complete=_model_names),
     _row("tree", "", "go to another point of the session", "session.tree"),
-    _row("thinking", "[level]", "choose how much it thinks", "models.thinking", complete=_levels),
+    _row("thinking", "[level]", "choose the thinking level", "models.thinking", complete=_levels),
     _row("scoped-models", "", "choose the models to cycle through", "models.scoped_models"),
-    _row("export", "[path]", "write a page, or .jsonl, .md, .txt", "session.export"),
-    _row("import", "<path>", "take in a session file and go on", "session.take_in"),
+    _row("export", "[path]", "export as .html, .jsonl, .md or .txt", "session.export"),
+    _row("import", "<path>", "import a session file and open it", "session.import_session"),
     _row("share", "", "share as a private gist", "session.share"),
-    _row("bug", "[description]", "put together a bug report", "application.bug"),
+    _row("bug", "[description]", "write a bug report", "application.bug"),
     _row("copy", "", "copy the last answer", "session.copy"),
     _row("dump", "", "copy the whole session as text", "session.dump"),
     _row("name", "[name]", "name the session, or show its name", "session.name"),
-    _row("session", "", "show what the session is", "session.session"),
+    _row("session", "", "show session information", "session.session"),
     _row("usage", "", "show tokens and cost", "session.usage"),
-    _row("changelog", "", "show what has changed", "application.changelog"),
+    _row("changelog", "", "show the changelog", "application.changelog"),
     _row("hotkeys", "", "show all keys", "application.hotkeys"),
     _row("help", "", "show all commands", "application.help"),
-    _row("fork", "[message-id]", "go on from a message in a new session", "session.fork",
+    _row("fork", "[message-id]", "fork a new session from a message", "session.fork",
          complete=_message_ids),
-    _row("branch", "[message-id]", "go back to a message, as two Escapes do", "session.branch",
+    _row("branch", "[message-id]", "go back to a message, like double Escape", "session.branch",
          complete=_message_ids),
-    _row("clone", "", "go on in a copy of this session", "session.clone"),
+    _row("clone", "", "continue in a copy of this session", "session.clone"),
     _row("extensions", "", "show the extensions", "application.extensions"),
-    _row("trust", "", "decide about this folder", "application.trust"),
-    _row("login", "[provider]", "log in, or store a key", "models.login", complete=_providers),
-    _row("logout", "[provider]", "forget a login or a key", "models.logout"),
-    _row("new", "", "begin a new session", "session.new"),
-    _row("compact", "[instructions]", "shorten the conversation now", "session.compact"),
-    _row("resume", "", "go on with another session", "session.resume"),
-    _row("reload", "", "read settings, skills, keys, themes again", "application.reload"),
+    _row("trust", "", "trust or distrust this folder", "application.trust"),
+    _row("login", "[provider]", "log in or store an API key", "models.login", complete=_providers),
+    _row("logout", "[provider]", "remove a login or an API key", "models.logout"),
+    _row("new", "", "start a new session", "session.new"),
+    _row("compact", "[instructions]", "compact the conversation now", "session.compact"),
+    _row("resume", "", "resume another session", "session.resume"),
+    _row("reload", "", "reload settings, skills, keys, themes", "application.reload"),
     _row("quit", "", "leave", "application.quit"),
-    _row("clear", "", "the same as /new", "session.new"),
-    _row("exit", "", "the same as /quit", "application.quit"),
-    _row("context", "", "the same as /usage", "session.usage"),
-    _row("doctor", "", "check the installation, as `pi doctor` does", "application.doctor"),
-    _row("init", "[wishes]", "have the model draft AGENTS.md", prompt=INIT),
-    _row("review", "[what]", "have the model review the changes", prompt=REVIEW),
-    _row("debug", "", "write what is shown to a file", "application.debug", listed=False),
+    _row("clear", "", "alias of /new", "session.new"),
+    _row("exit", "", "alias of /quit", "application.quit"),
+    _row("context", "", "alias of /usage", "session.usage"),
+    _row("doctor", "", "check the installation, like `pi doctor`", "application.doctor"),
+    _row("init", "[wishes]", "ask the model to draft AGENTS.md", prompt=INIT),
+    _row("review", "[what]", "ask the model to review the changes", prompt=REVIEW),
+    _row("debug", "", "write the screen content to a file", "application.debug", listed=False),
 )
 # fmt: on
 
@@ -204,7 +204,7 @@ class BuiltInCommands:
         self._rows = {row.name: row for row in rows}
 
     def listed(self) -> list[Command]:
-        """What the menu offers; a command that yields is listed under its longer name."""
+        """Returns the menu; a command that yields is listed under its longer name."""
         taken = self._taken()
         return [
             Command(
@@ -218,14 +218,14 @@ class BuiltInCommands:
         ]
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """What runs a command; nothing if there is none of that name."""
+        """Returns the function of a command, or ``None``."""
         row = self._row(name)
         if row is None or row.run is None:
             return None
         return self._run(row.run, arguments.strip())
 
     def prompt(self, name: str, arguments: str) -> str | None:
-        """The prompt that a command stands for; nothing if it stands for none."""
+        """Returns the prompt of a command, or ``None``."""
         row = self._row(name)
         if row is None or not row.prompt:
             return None
@@ -238,7 +238,7 @@ class BuiltInCommands:
         return None if row is not None and row.yields and name in self._taken() else row
 
     def _taken(self) -> set[str]:
-        """Names of commands that the session has."""
+        """Names of the commands of the session."""
         return {command.name for command in self._ui.port.facts.commands()}
 
     async def _run(self, handler: Handler, arguments: str) -> None:
@@ -263,12 +263,12 @@ def _searched(suggestion: Suggestion) -> str:
     return f"{suggestion.value} {suggestion.description}".rstrip()
 
 
-# What cannot be done while the agent is at work.
+# Commands that need an idle agent.
 
 
-def must_be_idle(ui: Ui) -> None:
-    """Say no with a ``PiError``, and with what to do about it, while an answer is coming."""
+def require_idle(ui: Ui) -> None:
+    """Raises ``PiError`` with a hint while the agent is running."""
     if ui.port.facts.state().is_streaming:
         stop = " or ".join(map(shown_key, ui.keymap.keys("app.interrupt")))
         ways = f"Wait for the answer, or stop it with {stop}." if stop else "Wait for the answer."
-        raise PiError("The agent is at work.", hint=ways)
+        raise PiError("Not available while the agent is running.", hint=ways)

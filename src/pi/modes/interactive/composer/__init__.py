@@ -1,4 +1,4 @@
-"""What is being written: the editor, what waits to be delivered, and what keys mean there.
+"""The composer: the editor, queued messages, and their keys.
 
-Knows nothing of the transcript or of the status lines.
+Does not import the transcript or the status.
 """

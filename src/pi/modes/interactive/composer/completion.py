@@ -1,4 +1,4 @@
-"""What the editor suggests: commands, files of the project, paths."""
+"""Completion sources of the editor: commands, project files, paths, references."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.modes.interactive.ui import Commands
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# The files that ``@`` offers: listed once, and again when the list has grown old.
+# Files offered after ``@``: listed once, and again when the list has expired.
 
 
 FRESH_SECONDS = 10.0
 
 ListBelow = Callable[[Path], Awaitable[Sequence[str]]]
-"""All that is below a folder and not ignored, relative to it."""
+"""Lists everything below a folder that is not ignored, relative to it."""
 
 
 class ProjectFiles:
-    """Answers from memory while a list is fresh, so that typing on costs nothing."""
+    """Caches the list for a short time, so that typing does not list files again."""
 
     def __init__(
         self, below: ListBelow, cwd: Callable[[], Path], monotonic: Callable[[], float]
@@ -52,7 +52,7 @@ class ProjectFiles:
         self._listed: tuple[Path, float, Sequence[str]] | None = None
 
     async def __call__(self, query: str) -> Sequence[str]:
-        """Everything below the working directory, whatever the query, what is near first."""
+        """Returns everything below the working directory, shallow paths first."""
         cwd, now = self._cwd(), self._monotonic()
         if self._listed is not None:
             where, when, files = self._listed
@@ -60,29 +60,29 @@ class ProjectFiles:
                 return files
         try:
             files = await asyncio.to_thread(sorted, await self._below(cwd), key=_nearness)
-        except PiError:  # the folder is gone, or the program that lists it: no reason to interrupt
+        except PiError:  # the folder or the listing program is missing: offer nothing
             files = ()
         self._listed = (cwd, now, files)
         return files
 
 
 def _nearness(path: str) -> tuple[int, bool, str]:
-    """Less for what is not deep in folders, not hidden, and early in the alphabet."""
+    """Sort key: shallow, visible and alphabetical paths first."""
     folder, _, name = path.rstrip("/").rpartition("/")
     return folder.count("/") + bool(folder), name.startswith("."), path.lower()
 
 
-# ``rule://`` and what else extensions can read: how it may go on.
+# References of extensions, such as ``rule://``.
 
 
 Complete: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
-"""How a reference may go on of which something was typed."""
+"""Completes a partly typed reference."""
 
-_MOST = 50
+_MAX = 50
 
 
 class ReferenceProvider:
-    """Completes references of extensions, with an ``@`` before them or without."""
+    """Completes references of extensions, with or without a leading ``@``."""
 
     trigger_characters = ""
 
@@ -92,41 +92,41 @@ class ReferenceProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """What the extension that reads such a reference knows."""
+        """Asks the extension that owns the reference."""
         before = lines[row][:col]
         token = mention_before(before) or path_before(before)
-        if ":" not in token.path:  # as every reference has
+        if ":" not in token.path:  # every reference contains it
             return None
-        found = rank(token.path, await self._complete(token.path))[:_MOST]
+        found = rank(token.path, await self._complete(token.path))[:_MAX]
         items = tuple(Suggestion(value=written(path, token), label=path) for path in found)
         return Suggestions(items=items, prefix=token.raw) if items else None
 
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """The reference in place of what was typed of it."""
+        """Replaces the typed part with the reference."""
         return replace_prefix(lines, row, col, prefix, item.value)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Anywhere: what is no reference is left to other providers."""
+        """Always true: other text is left to other providers."""
         return True
 
 
-MOST_FILES = 200_000
-"""Paths of a project that are offered; more would take long to rank with every key."""
+MAX_FILES = 200_000
+"""Maximum number of offered paths; ranking more on every key is slow."""
 SILENCE = 3.0
-"""Seconds after which another way of listing files is tried: somebody waits for the list."""
+"""Seconds until another way of listing files is tried."""
 
 
 def suggestions(
-    port: SessionPort, host: Host, commands: Commands, cwd: Callable[[], Path]
+    port: SessionPort, host: Machine, commands: Commands, cwd: Callable[[], Path]
 ) -> CombinedProvider:
     """Everything that can be completed in a session."""
     programs = SearchPrograms(lambda: host.environ)
     listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
     files = FileProvider(
-        ProjectFiles(partial(listing.below, most=MOST_FILES), cwd, host.clock.monotonic), paths
+        ProjectFiles(partial(listing.below, most=MAX_FILES), cwd, host.clock.monotonic), paths
     )
     known = CommandProvider(lambda: _commands(port, commands))
     references = ReferenceProvider(port.extensions.references)
@@ -134,7 +134,7 @@ def suggestions(
 
 
 def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
-    """Those of the application first, then those of the session."""
+    """Built-in commands first, then those of the session."""
     own = list(built_in.listed())
     known = {command.name for command in own}
     with_skills = port.settings.values.enable_skill_commands
@@ -150,7 +150,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
 
 
 def _completing(port: SessionPort, command: str) -> CompleteArguments:
-    """Asks an extension what the arguments of its command could be."""
+    """Asks an extension to complete the arguments of its command."""
 
     async def complete(typed: str) -> list[Suggestion]:
         return [

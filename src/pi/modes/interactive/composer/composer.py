@@ -1,4 +1,4 @@
-"""The composer: an editor between its borders, with what is queued above it."""
+"""The composer: the editor with its borders, and the queued messages above it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.composer.prompt import EditorPart, OnAction, Prompt, TypingPause
+from pi.modes.interactive.composer.prompt import (
+    EditorProtocol,
+    OnAction,
+    PromptEditor,
+    TypingDetector,
+)
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.port.extensions import InputMode
 
 
-# Pictures that go with a message: a marker in the text stands for each.
+# Images of a message: a marker in the text represents each.
 
 
 LOST = "[image, not kept]"
@@ -30,25 +35,25 @@ _MARKER = re.compile(r"\[image #(\d+)\]")
 
 
 class Attachments:
-    """The pictures of the message that is being written."""
+    """The images of the message in the editor."""
 
     def __init__(self) -> None:
         self._images: dict[int, Image] = {}
         self._next = 1
 
     def add(self, image: Image) -> str:
-        """Keep a picture; gives the marker that stands for it."""
+        """Stores an image and returns its marker."""
         number, self._next = self._next, self._next + 1
         self._images[number] = image
         return f"[image #{number}]"
 
     def taken_from(self, text: str) -> tuple[Image, ...]:
-        """The pictures whose markers are in ``text``, in its order; they stay known."""
+        """Returns the images whose markers are in ``text``, in order; they stay stored."""
         numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
         return tuple(self._images[number] for number in numbers if number in self._images)
 
     def without_pictures(self, text: str) -> str:
-        """``text`` for another program, to which its markers would mean other pictures."""
+        """Returns ``text`` for another process, where the markers are not valid."""
 
         def named(marker: re.Match[str]) -> str:
             return LOST if int(marker[1]) in self._images else marker[0]
@@ -56,24 +61,24 @@ class Attachments:
         return _MARKER.sub(named, text)
 
 
-# What was said and is not delivered yet, above the editor.
+# Queued messages, shown above the editor.
 
 
-MOST_ROWS = 6
+MAX_ROWS = 6
 
 
 class QueuedRows:
-    """One row for each message, and how to take them back."""
+    """One row per message, and the key to edit them."""
 
     def __init__(self, theme: Theme, key: Callable[[], str]) -> None:
         self._theme = theme
         self._key = key
         self._messages: tuple[tuple[str, str], ...] = ()
         """Each with the name of its group."""
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
-        """Show messages, each group behind its name."""
+        """Shows messages, each group with its name."""
         messages = tuple((name, text) for name, texts in groups for text in texts)
         if messages != self._messages:
             self._messages = messages
@@ -81,15 +86,15 @@ class QueuedRows:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The messages in full, in their order."""
+        """Returns the full messages in order."""
         return tuple(text for _, text in self._messages)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The messages; nothing if none waits."""
+        """The rows; empty if nothing is queued."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
@@ -98,9 +103,9 @@ class QueuedRows:
         dim, muted = self._theme.paint("dim"), self._theme.paint("muted")
         rows = [
             f" {dim(f'{name}:')} {muted(one_line(text))}"
-            for name, text in self._messages[:MOST_ROWS]
+            for name, text in self._messages[:MAX_ROWS]
         ]
-        if (hidden := len(self._messages) - MOST_ROWS) > 0:
+        if (hidden := len(self._messages) - MAX_ROWS) > 0:
             rows.append(dim(f" … {hidden} more"))
         rows.append(dim(f" ↳ {self._key()} to edit them"))
         return [truncate_to_width(row, width, "…") for row in rows]
@@ -112,7 +117,7 @@ _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
 
 
 class Composer:
-    """What the person writes. ``on_submit`` gets the text and the pictures that go with it."""
+    """The prompt editor. ``on_submit`` gets the text and the images of the message."""
 
     def __init__(
         self,
@@ -120,15 +125,15 @@ class Composer:
         keymap: Keymap,
         *,
         tasks: TaskScope,
-        typing: TypingPause,
+        typing: TypingDetector,
         screen_rows: Callable[[], int],
         request_render: Callable[[], None],
     ) -> None:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
         self.on_change: Callable[[str], None] = lambda text: None
-        """Told what is ``unsent`` whenever that may be something else."""
+        """Called with ``unsent`` after every possible change."""
         self.mode_of: Callable[[str], InputMode | None] = lambda text: None
-        """Which mode of others a text is written in."""
+        """Returns the input mode of an extension for a text."""
         self._labels = {"mode": "", "activity": ""}
         self._theme = theme
         self._keymap = keymap
@@ -141,49 +146,49 @@ class Composer:
             tasks=tasks,
             request_render=request_render,
         )
-        self._editor: EditorPart = self._usual
-        self._prepare: dict[str, Callable[[EditorPart], None]] = {}
-        """What every editor is told before it is used."""
+        self._editor: EditorProtocol = self._usual
+        self._prepare: dict[str, Callable[[EditorProtocol], None]] = {}
+        """Settings applied to every new editor."""
         self.typing = typing
-        self.prompt = Prompt(self._editor, keymap, typing)
+        self.prompt = PromptEditor(self._editor, keymap, typing)
         self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
 
     @property
     def text(self) -> str:
-        """What is written, long pastes in full."""
+        """The text, with long pastes in full."""
         return self._editor.get_expanded_text()
 
     def set_text(self, text: str) -> None:
-        """Replace what is written; it can be undone."""
+        """Replaces the text; this can be undone."""
         self._editor.set_text(text)
 
     def insert(self, text: str) -> None:
-        """Insert text at the cursor."""
+        """Inserts text at the cursor."""
         self._editor.insert_text_at_cursor(text)
 
     def attach(self, image: Image) -> None:
-        """Let a picture go with the message; a marker at the cursor stands for it."""
+        """Attaches an image; inserts its marker at the cursor."""
         self.insert(self._attachments.add(image))
 
     def take(self) -> tuple[str, tuple[Image, ...]]:
-        """What is written, which is gone then from the editor, as if it had been submitted."""
+        """Returns the text and clears the editor, as if it had been submitted."""
         text = self.text.strip()
         self.remember(text)
         self._editor.set_text("")
         return text, self._attachments.taken_from(text)
 
     def remember(self, text: str) -> None:
-        """Make a message one that Up leads to."""
+        """Adds a message to the history."""
         self._editor.add_to_history(text)
 
     def on_action(self, act: OnAction) -> None:
-        """Say who is asked about the keys of the application."""
+        """Sets the handler of application keys."""
         self.prompt.on_action = act
 
-    def use(self, editor: EditorPart | None) -> None:
-        """Write with another editor, or with the usual one again; what is written is kept."""
+    def use(self, editor: EditorProtocol | None) -> None:
+        """Replaces the editor, or restores the default; the text is kept."""
         before, text, label = self._editor, self.text, self._editor.label
         self._editor = editor or self._usual
         self._editor.focused, before.focused = before.focused, False
@@ -194,38 +199,38 @@ class Composer:
         self.set_text(text)
 
     def offer(self, provider: Provider) -> None:
-        """Say who knows what could be meant."""
-        self._tell("offer", lambda editor: editor.set_autocomplete_provider(provider))
+        """Sets the completion provider."""
+        self._configure("offer", lambda editor: editor.set_autocomplete_provider(provider))
 
     def arrange(self, *, padding: int, suggestions: int) -> None:
-        """Set how wide the margins are and how many suggestions are seen at once."""
-        self._tell("margins", lambda editor: editor.set_padding_x(padding))
-        self._tell("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
+        """Sets the margin and the number of visible suggestions."""
+        self._configure("margins", lambda editor: editor.set_padding_x(padding))
+        self._configure("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
 
     def show_label(self, label: str) -> None:
-        """Put something into the upper border."""
+        """Sets the text of the upper border."""
         self._label("activity", label)
 
     def show_level(self, level: str) -> None:
-        """Let the border tell how much the model thinks."""
+        """Sets the border colour of a thinking level."""
         self._level = level
         self._paint_border()
 
     def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
-        """Show what waits to be delivered, each group behind its name."""
+        """Shows queued messages, each group with its name."""
         self._queued.set(*groups)
         self.on_change(self.unsent)
 
     @property
     def unsent(self) -> str:
-        """What would be lost now: what waits to be delivered, and what is written.
+        """Returns the queued messages and the text, which would be lost at exit.
 
-        Pictures are not in it, only that there were some.
+        Images are replaced by a placeholder.
         """
         return self._attachments.without_pictures(self._before_the_text(self._queued.texts))
 
     def take_back(self, messages: Sequence[str]) -> None:
-        """Put messages that were queued before what is written."""
+        """Inserts queued messages before the text."""
         self.set_text(self._before_the_text(messages))
 
     def _before_the_text(self, messages: Sequence[str]) -> str:
@@ -236,10 +241,10 @@ class Composer:
         self._editor.on_change = self._changed
         self.prompt.editor = self._editor
 
-    def _tell(self, what: str, tell: Callable[[EditorPart], None]) -> None:
-        """Tell the editor something, and every one that may follow it."""
-        self._prepare[what] = tell
-        tell(self._editor)
+    def _configure(self, what: str, apply: Callable[[EditorProtocol], None]) -> None:
+        """Applies a setting to this editor and to every later one."""
+        self._prepare[what] = apply
+        apply(self._editor)
 
     def _submitted(self, text: str) -> None:
         images = self._attachments.taken_from(text)

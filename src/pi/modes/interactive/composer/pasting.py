@@ -1,4 +1,4 @@
-"""What goes from the clipboard or by drag and drop into the editor, and to the clipboard."""
+"""Pastes text and images from the clipboard or by drag and drop; copies to the clipboard."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pi.coding.models.registry import full_name
 from pi.coding.port.session import SessionPort
 from pi.coding.tools.images import HEADER, ImageLimits, image_type, prepare_image
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.startup import Start
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.startup import AppOptions
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.input.actions import platform_of
 
-# What is on the person's clipboard: a picture, or else text. Nothing here waits for long.
+# Reads an image or text from the user's clipboard, with short timeouts.
 
 
 SECONDS = 3.0
 MAX_CLIPBOARD_BYTES = 64 * 1024 * 1024
 
 Ask = Callable[[Sequence[str]], Awaitable[bytes]]
-"""Runs a program and gives what it writes; nothing if it fails, is not there or takes too long."""
+"""Runs a program and returns its output; empty if it fails, is missing or times out."""
 
 _POWERSHELL = (
     "Add-Type -AssemblyName System.Windows.Forms,System.Drawing;"
@@ -44,9 +44,9 @@ _APPLE_DATA = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 async def read_clipboard(
     ask: Ask, *, system: str, env: Mapping[str, str], limits: ImageLimits | None = None
 ) -> Image | str | None:
-    """The picture on the clipboard, made fit for a model, else its text, else nothing.
+    """Returns the image on the clipboard, resized for a model, or else its text; ``None`` if empty.
 
-    Raises ``PiError`` if there is only a picture that cannot be used.
+    Raises ``PiError`` if there is only an unusable image.
     """
     limits = limits or ImageLimits()
     was_seen = False
@@ -57,7 +57,7 @@ async def read_clipboard(
             was_seen = True
             try:
                 prepared = await asyncio.to_thread(prepare_image, data, kind, limits)
-            except OSError:  # broken, or a kind that Pillow does not know
+            except OSError:  # broken, or a format that Pillow does not support
                 continue
             if prepared.image is not None:
                 return prepared.image
@@ -65,12 +65,12 @@ async def read_clipboard(
         if text := await ask(command):
             return text.decode("utf-8", "replace")
     if was_seen:
-        raise PiError("The picture on the clipboard is damaged, or too large to be sent.")
+        raise PiError("The image on the clipboard is damaged or too large.")
     return None
 
 
 def asker(env: Mapping[str, str], cwd: Path, *, seconds: float = SECONDS) -> Ask:
-    """Runs clipboard programs for real, each for at most ``seconds``."""
+    """Returns a function that runs clipboard programs, each for at most ``seconds``."""
 
     variables = desktop_environment(env)
 
@@ -110,7 +110,7 @@ def _text_commands(system: str, env: Mapping[str, str]) -> Iterator[Sequence[str
 
 
 def _decoded(data: bytes) -> bytes:
-    """The bytes of a picture, however the program wrote them."""
+    """Decodes the image bytes in the output of a program."""
     if found := _APPLE_DATA.search(data):
         return bytes.fromhex(found[1].decode())
     if data[:6] == b"iVBORw":  # base64 of a PNG
@@ -121,30 +121,30 @@ def _decoded(data: bytes) -> bytes:
     return data
 
 
-# Files that are dropped on the terminal: it pastes their paths, each terminal in its own way.
+# Files dropped on the terminal: terminals paste their paths in different ways.
 
 
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
-MOST_TEXT = 20_000
-"""Characters that the paths of dropped files may take."""
+MAX_TEXT = 20_000
+"""Maximum length of the paths of dropped files."""
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 
 def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
-    """The pictures that a pasted text may name, in each way of reading it; none if it names none.
+    """Returns the images a pasted text may name, for each way of parsing it.
 
-    A path with spaces may come as it is, quoted, escaped, or as a ``file:`` address. Pure.
+    A path with spaces may be unquoted, quoted, escaped, or a ``file:`` address. Pure.
     """
     if not text.rstrip(" \n'\"").lower().endswith(_ENDINGS):
-        return []  # what is said most often of a pasted text, however long it is
+        return []  # the quick check that rejects nearly all pasted text
     readings = [_pictures([text.strip()], home)]
-    with suppress(ValueError):  # a quotation mark that is never closed: no shell has written that
-        readings.append(_pictures(shlex.split(text[:MOST_TEXT]), home))
+    with suppress(ValueError):  # unclosed quotation mark: not written by a terminal
+        readings.append(_pictures(shlex.split(text[:MAX_TEXT]), home))
     return [paths for paths in readings if paths]
 
 
 def read_pictures(readings: Sequence[Sequence[Path]], limits: ImageLimits) -> list[Image]:
-    """The pictures of the first reading whose files are all pictures; else nothing. Blocks."""
+    """Returns the images of the first parse whose files are all images. Blocks."""
     for paths in readings:
         found = [_read(path, limits) for path in paths]
         images = [image for image in found if image is not None]
@@ -154,7 +154,7 @@ def read_pictures(readings: Sequence[Sequence[Path]], limits: ImageLimits) -> li
 
 
 def _pictures(words: Sequence[str], home: Path) -> tuple[Path, ...]:
-    """The words as paths, if every one of them is the path of a picture."""
+    """Returns the words as paths, if each is the path of an image."""
     paths = tuple(_path(word, home) for word in words)
     if all(path.is_absolute() and path.suffix.lower() in _ENDINGS for path in paths):
         return paths
@@ -163,7 +163,7 @@ def _pictures(words: Sequence[str], home: Path) -> tuple[Path, ...]:
 
 def _path(word: str, home: Path) -> Path:
     if word.startswith("file:"):
-        with suppress(ValueError):  # an address that nobody could open
+        with suppress(ValueError):  # an invalid address
             return Path(unquote(urlsplit(word).path))
     if word.startswith("~/"):
         return home / word[2:]
@@ -172,22 +172,23 @@ def _path(word: str, home: Path) -> Path:
 
 def _read(path: Path, limits: ImageLimits) -> Image | None:
     try:
-        data = read_regular(path, most=MAX_DROPPED_BYTES)
-    except (OSError, ValueError):  # not ours to read, or no path at all
+        data = read_regular(path, max_bytes=MAX_DROPPED_BYTES)
+    except (OSError, ValueError):  # not readable, or not a path
         return None
     kind = image_type(data[:HEADER])
     return prepare_image(data, kind, limits).image if kind is not None else None
 
 
-class Clipping:
-    """Pastes and copies for the person, and says what came of it.
+class PasteHandler:
+    """Pastes and copies for the user, and reports the result.
 
-    ``limits`` tells what pictures have to fit, ``why_unseen`` why the model would not see them.
+    ``limits`` returns the maximum image size, ``image_unsupported_reason`` why the model would not
+    see images.
     """
 
     def __init__(
         self,
-        start: Start,
+        start: AppOptions,
         ui: Ui,
         composer: Composer,
         *,
@@ -201,7 +202,7 @@ class Clipping:
         self._composer = composer
 
     async def paste(self) -> None:
-        """Put the picture on the clipboard into the message, or else its text."""
+        """Pastes the image on the clipboard, or else its text."""
         environ = self._start.environ
         try:
             found = await read_clipboard(
@@ -210,21 +211,21 @@ class Clipping:
                 env=environ,
                 limits=self._limits(),
             )
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
+        except PiError as error:
+            self._ui.notify(error.explain(), "error")
             return
         if found is None:
-            self._ui.notify("There is nothing on the clipboard that could be pasted.")
+            self._ui.notify("The clipboard has no text or image.")
         elif isinstance(found, str):
             self._composer.insert(found)
         else:
             self._attach([found])
 
     def drop(self, text: str) -> bool:
-        """Attach the pictures that a pasted text names; whether it may name some."""
+        """Attaches the images named by a pasted text; returns whether it may name some."""
         readings = dropped(text, self._start.home)
         if readings:
-            # An Enter right behind them comes when they are there: it is to send them, too.
+            # Keys are held back: an Enter after the paste must send the images too.
             release = self._composer.prompt.hold()
             work = self._read(text, readings, release)
             self._ui.tasks.start(work, name="reading pictures")
@@ -236,7 +237,7 @@ class Clipping:
         try:
             images = await asyncio.to_thread(read_pictures, readings, self._limits())
         except Exception:
-            release()  # whoever types on is heard all the same
+            release()  # release held keys even after an error
             raise
         self._attach(images)
         if not images:
@@ -251,28 +252,27 @@ class Clipping:
             self._ui.notify(why, "warning")
 
     def copy_selected(self, text: str) -> None:
-        """Copy what was marked with the mouse, if the person wants that."""
+        """Copies the text selected with the mouse, if the setting is on."""
         if self._ui.port.settings.values.fullscreen_copy_on_select:
             self.copy(text)
 
     def copy(self, text: str) -> None:
-        """Copy a text, and say what came of it."""
+        """Copies a text and reports the result."""
         self._ui.tasks.start(self._copy(text), name="copying")
 
     async def _copy(self, text: str) -> None:
-        try:
+        with report_errors(self._ui):
             await self._ui.clipboard.copy(text)
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
-        else:
             self._ui.notify("Copied.", "success")
 
 
-def why_unseen(port: SessionPort) -> str:
-    """Why the model would not see a picture that goes with a message; nothing if it would."""
+def image_unsupported_reason(port: SessionPort) -> str:
+    """Returns why the model would not see an attached image; empty if it would."""
     model = port.models.current
     if port.settings.values.images.block_images:
-        return "No picture is sent: the setting images.blockImages is on."
+        return "Images are not sent: the setting images.blockImages is on."
     if model is not None and not model.sees_images:
-        return f"{full_name(model)} takes no pictures; it is only told that one was left out."
+        return (
+            f"{full_name(model)} does not support images; it only gets a note that one was omitted."
+        )
     return ""

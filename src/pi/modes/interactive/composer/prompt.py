@@ -1,4 +1,4 @@
-"""The editor with the keys of the application: those that mean something here never reach it."""
+"""The prompt editor: handles application keys before the editor, and detects typing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
-# What the composer needs of an editor: the usual one has it, and an extension's may.
+# What the composer needs of an editor, built-in or of an extension.
 
 
-class EditorPart(Protocol):
-    """An editor; see ``pi.tui.widgets.editor.editor`` for what each member means."""
+class EditorProtocol(Protocol):
+    """An editor; see ``pi.tui.widgets.editor.editor`` for the members."""
 
     on_submit: Callable[[str], None]
     on_change: Callable[[str], None]
@@ -34,7 +34,7 @@ class EditorPart(Protocol):
 
     @property
     def label(self) -> str:
-        """What stands in the upper border."""
+        """The text of the upper border."""
         ...
 
     @label.setter
@@ -42,73 +42,73 @@ class EditorPart(Protocol):
 
     @property
     def border_color(self) -> Paint:
-        """How the borders are painted."""
+        """The paint of the borders."""
         ...
 
     @border_color.setter
     def border_color(self, paint: Paint) -> None: ...
 
     def get_text(self) -> str:
-        """The text as it is shown."""
+        """The text as displayed."""
         ...
 
     def get_expanded_text(self) -> str:
-        """The text as it will be submitted."""
+        """The text as submitted."""
         ...
 
     def set_text(self, text: str) -> None:
-        """Replace the text."""
+        """Replaces the text."""
         ...
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Insert text."""
+        """Inserts text."""
         ...
 
     def add_to_history(self, text: str) -> None:
-        """Make a prompt one that Up leads to."""
+        """Adds a prompt to the history."""
         ...
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Say who knows what could be meant."""
+        """Sets the completion provider."""
         ...
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """How many suggestions are visible at once."""
+        """Sets the number of visible suggestions."""
         ...
 
     def set_padding_x(self, columns: int) -> None:
-        """Keep columns free on both sides of the text."""
+        """Sets the margin on both sides of the text."""
         ...
 
     def handle_input(self, data: str) -> None:
-        """Take one key or one paste."""
+        """Handles one key or one paste."""
         ...
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Take a press of the mouse."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Handles a mouse press."""
         ...
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         ...
 
     def render(self, width: int) -> list[str]:
-        """The rows."""
+        """Returns the rows."""
         ...
 
 
-# Whether somebody is writing: what asks unbidden waits until they pause.
+# Detects typing, so that dialogs wait for a pause.
 
 
 PAUSE_SECONDS = 0.7
-"""Longer than people leave between two keys of a sentence."""
+"""Longer than the usual pause between two keys of a sentence."""
 
 
-class TypingPause:
-    """Knows when a key last went into what is being written.
+class TypingDetector:
+    """Records when a key last changed the text.
 
-    A dialog that came up under the fingers of its reader would swallow what they type, and an
-    Enter that was meant to send a message would answer it.
+    A dialog that opens while the user types would swallow the keys, and an Enter meant to send a
+    message would answer it.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -116,49 +116,49 @@ class TypingPause:
         self._last: float | None = None
 
     def typed(self) -> None:
-        """A key went into the text."""
+        """A key changed the text."""
         self._last = self._clock.monotonic()
 
     def turned(self) -> None:
-        """Whoever wrote now wants something else: what asks next was called by them."""
+        """Ends the pause at once: the next dialog was requested by the user."""
         self._last = None
 
     @property
     def left(self) -> float:
-        """Seconds until a pause, if no other key comes; 0 while nobody writes."""
+        """Seconds until a pause, if no other key comes; 0 if the user is not typing."""
         if self._last is None:
             return 0.0
         return max(self._last + PAUSE_SECONDS - self._clock.monotonic(), 0.0)
 
     async def wait(self) -> None:
-        """Until nobody writes; at once if nobody does."""
+        """Waits until the user stops typing."""
         while left := self.left:
             await self._clock.sleep(left)
 
 
 OnAction: TypeAlias = Callable[[str], bool]
-"""Told an action of the application; whether it did something."""
+"""Handles an action of the application; returns whether it was handled."""
 
 _CLOSES_POPUP = "tui.select.cancel"
 _HISTORY = {"tui.editor.historyPrevious", "tui.editor.historyNext"}
 
 
-class Prompt:
-    """An editor that asks ``on_action`` before it takes a key.
+class PromptEditor:
+    """An editor that calls ``on_action`` before it handles a key.
 
-    ``on_key`` is asked about every key before that; whether it took it.
+    ``on_key`` is called for every key before that; returns whether it handled it.
     """
 
-    def __init__(self, editor: EditorPart, keymap: Keymap, typing: TypingPause) -> None:
+    def __init__(self, editor: EditorProtocol, keymap: Keymap, typing: TypingDetector) -> None:
         self.editor = editor
         self.on_action: OnAction = lambda action: False
         self.on_key: Callable[[str], bool] = lambda data: False
         self.on_paste: Callable[[str], bool] = lambda text: False
-        """Asked about a pasted text; whether it was something else than text."""
+        """Handles a pasted text; returns whether it was not plain text."""
         self._keymap = keymap
         self._typing = typing
         self._held: list[str] | None = None
-        """Keys that wait behind something that is still being read."""
+        """Keys held back while a paste is read."""
         self._width = 80
 
     @property
@@ -171,7 +171,7 @@ class Prompt:
         self.editor.focused = focused
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self.editor.invalidate()
 
     def render(self, width: int) -> list[str]:
@@ -180,13 +180,13 @@ class Prompt:
         return self.editor.render(width)
 
     @property
-    def passing_rows(self) -> int:
-        """How many of the editor's rows go away soon, if it knows."""
-        rows: int = getattr(self.editor, "passing_rows", 0)
+    def transient_rows(self) -> int:
+        """How many of the editor's rows are transient."""
+        rows: int = getattr(self.editor, "transient_rows", 0)
         return rows
 
     def handle_input(self, data: str) -> None:
-        """Do what the key means in the application, or else in the editor."""
+        """Handles a key in the application, or else in the editor."""
         if self._held is not None:
             self._held.append(data)
             return
@@ -207,7 +207,7 @@ class Prompt:
         self.editor.handle_input(data)
 
     def hold(self) -> Callable[[], None]:
-        """Let keys wait until what is given is called: they come behind what is being read."""
+        """Holds keys back until the returned function is called, so that they follow the paste."""
         held = self._held = []
 
         def release() -> None:
@@ -217,12 +217,12 @@ class Prompt:
 
         return release
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Let the editor have the mouse."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Passes the mouse event to the editor."""
         return self.editor.handle_mouse(event)
 
     def _closed_popup(self, data: str) -> bool:
-        """Whether the key closed suggestions: they take rows, and nothing else changes with it."""
+        """Whether the key only closed the suggestions, which only frees rows."""
         before = len(self.editor.render(self._width))
         self.editor.handle_input(data)
         return len(self.editor.render(self._width)) < before

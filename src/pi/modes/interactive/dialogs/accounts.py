@@ -1,4 +1,4 @@
-"""Logging in to a provider, or storing a key for one."""
+"""Login to a provider, or storing an API key for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from pi.ai.auth.login import AuthUrl, DeviceCode, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginPrompt, Notice
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
@@ -14,23 +14,24 @@ from pi.base.terminal_text import one_line, sanitise
 from pi.coding.port.results import Account
 from pi.modes.interactive.dialogs.panel import framed, list_rows, spread
 from pi.modes.interactive.dialogs.picker import Picker
-from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, left_to_the_caller
-from pi.modes.interactive.dialogs.waiting import open_outside
+from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, ignore_task_error
+from pi.modes.interactive.dialogs.waiting import open_in_browser
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
-# A login as it is seen: what was told so far, and the question that is open.
+# The state of a login: messages so far, and the open prompt.
 
 
 class LoginConversation:
     """Implements ``LoginUI`` and is the component that shows it.
 
-    ``on_page`` is told of a page to open; a page for a device code is never opened by itself.
+    ``on_page`` is called with a page to open; the page of a device code is never opened
+    automatically.
     """
 
     def __init__(
@@ -43,15 +44,15 @@ class LoginConversation:
         on_copy: Callable[[str], None],
         request_render: Callable[[], None],
     ) -> None:
-        self.last_told = ""
-        """What was told last, in plain words."""
+        self.last_message = ""
+        """The last message, without styles."""
         self._theme = theme
         self._keymap = keymap
         self._on_cancel = on_cancel
         self._on_page = on_page
         self._on_copy = on_copy
         self._request_render = request_render
-        self._told: list[str] = []
+        self._messages: list[str] = []
         self._copyable = ""
         self._question = ""
         self._field: Input | SelectList | None = None
@@ -59,8 +60,8 @@ class LoginConversation:
 
     # For the login --------------------------------------------------------------------------------
 
-    async def ask(self, prompt: Prompt) -> str:
-        """The person's answer; may be taken back by cancelling."""
+    async def ask(self, prompt: LoginPrompt) -> str:
+        """Returns the user's answer; can be cancelled."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def take(text: str) -> None:
@@ -77,22 +78,22 @@ class LoginConversation:
             self._request_render()
 
     def notify(self, notice: Notice) -> None:
-        """Show it."""
+        """Shows a notice."""
         accent = self._theme.paint("accent")
         match notice:
             case AuthUrl(url=url, instructions=instructions):
                 self._copyable = url
-                self._told += [sanitise(instructions), "", accent(one_line(url)), ""]
+                self._messages += [sanitise(instructions), "", accent(one_line(url)), ""]
                 self._on_page(url)
             case DeviceCode(user_code=code, url=url, direct_url=direct):
                 self._copyable = code
                 bold = self._theme.paint("accent", bold=True)
-                self._told += [f"Open {accent(one_line(direct or url))}"]
-                self._told += [f"and type the code {bold(one_line(code))}", ""]
+                self._messages += [f"Open {accent(one_line(direct or url))}"]
+                self._messages += [f"and type the code {bold(one_line(code))}", ""]
             case _:
-                self.last_told = one_line(notice.message)
-                if self._told[-1:] != [self.last_told]:  # the same mistake again needs no more rows
-                    self._told.append(self.last_told)
+                self.last_message = one_line(notice.message)
+                if self._messages[-1:] != [self.last_message]:  # no repetition
+                    self._messages.append(self.last_message)
         self._request_render()
 
     # For the screen -------------------------------------------------------------------------------
@@ -110,13 +111,13 @@ class LoginConversation:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The actions that mean something now, and what."""
+        """The actions available now, with their labels."""
         answer = (("tui.select.confirm", "answer"),) if self._field is not None else ()
         copy = (("app.message.copy", "copy the address or code"),) if self._copyable else ()
-        return (*answer, *copy, ("tui.select.cancel", "give up"))
+        return (*answer, *copy, ("tui.select.cancel", "cancel"))
 
     def handle_input(self, data: str) -> None:
-        """Answer, copy what is to be copied, or give up."""
+        """Answers, copies or cancels."""
         actions = self._keymap.actions(data)
         if "tui.select.cancel" in actions:
             self._on_cancel()
@@ -126,20 +127,20 @@ class LoginConversation:
             self._field.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         if self._field is not None:
             self._field.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Everything that was told, addresses in full, and the open question."""
+        """Returns all messages, addresses in full, and the open prompt."""
         room = max(width - 2, 1)
-        rows = [f" {row}" for text in self._told for row in wrap_text(text, room) or [""]]
+        rows = [f" {row}" for text in self._messages for row in wrap_text(text, room) or [""]]
         if self._field is not None:
             asked = [f" {row}" for row in wrap_text(self._question, room)]
             rows += [*asked, *self._field.render(width)]
         return rows
 
-    def _field_for(self, prompt: Prompt, take: Callable[[str], None]) -> Input | SelectList:
+    def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:
         if prompt.kind == "select":
             return SelectList(
                 [SelectItem(value=each.id, label=each.label) for each in prompt.choices],
@@ -160,29 +161,31 @@ class LoginConversation:
 Way = Literal["login", "key"]
 
 
-async def log_in(ui: Ui, wanted: str = "") -> bool:
-    """Log in to a provider, asking for whatever was not said; whether something was stored."""
+async def log_in(ui: Ui, name: str = "") -> bool:
+    """Logs in to a provider, asking for missing input; returns whether it succeeded."""
     accounts = await ui.port.accounts.all()
     offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
-    account = _called(accounts, wanted) or await _meant(ui, "Log in to", offered, wanted)
+    account = _called(accounts, name) or await _meant(ui, "Log in to", offered, name)
     if account is None or (way := await _way(ui, account)) is None:
         return False
     return await _carry_out(ui, account, way)
 
 
-async def log_out(ui: Ui, wanted: str = "") -> str | None:
-    """Forget what is stored for a provider; gives its name, ``None`` if nothing was done."""
+async def log_out(ui: Ui, name: str = "") -> str | None:
+    """Removes stored credentials; returns the provider's name, ``None`` if nothing was removed."""
     stored = [account for account in await ui.port.accounts.all() if account.is_stored]
     if not stored:
-        raise PiError("Nothing is stored.", hint="Keys from the environment stay where they are.")
-    account = _called(stored, wanted) or await _meant(ui, "Log out of", stored, wanted)
+        raise PiError(
+            "No stored credentials.", hint="API keys in environment variables are not affected."
+        )
+    account = _called(stored, name) or await _meant(ui, "Log out of", stored, name)
     if account is None or not await ui.port.accounts.log_out(account.provider.id):
         return None
     return account.provider.name
 
 
 def state_of(account: Account) -> str:
-    """What is known of the credentials, in a word or two."""
+    """Returns the state of the credentials in a word or two."""
     if account.logged_in:
         return "logged in"
     if account.has_key:
@@ -197,17 +200,15 @@ def _called(accounts: Sequence[Account], name: str) -> Account | None:
     return None
 
 
-async def _meant(ui: Ui, title: str, offered: Sequence[Account], wanted: str) -> Account | None:
-    """The only account that some letters fit, or what the person chooses from a list."""
-    if wanted:
-        fitting = [account for account in offered if rank(wanted, _names(account))]
+async def _meant(ui: Ui, title: str, offered: Sequence[Account], name: str) -> Account | None:
+    """Returns the only account that matches, or the user's choice from a list."""
+    if name:
+        fitting = [account for account in offered if rank(name, _names(account))]
         if len(fitting) == 1:
             return fitting[0]
         if not fitting:
-            raise PiError(
-                f'There is no provider "{wanted}" here.', hint="Without a name, all are listed."
-            )
-    return await _picked(ui, title, offered, wanted)
+            raise PiError(f'Unknown provider "{name}".', hint="Omit the name to list all.")
+    return await _picked(ui, title, offered, name)
 
 
 def _names(account: Account) -> tuple[str, str]:
@@ -215,7 +216,7 @@ def _names(account: Account) -> tuple[str, str]:
 
 
 async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
-    # Those with a login of their own are what most people look for.
+    # Providers with a login come first: most users look for them.
     accounts = sorted(offered, key=lambda each: each.provider.login is None)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
@@ -254,13 +255,13 @@ async def _way(ui: Ui, account: Account) -> Way | None:
 
 async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     provider = account.provider
-    async with TaskScope(report=left_to_the_caller) as tasks:
+    async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
             doing.cancel()
 
         def open_page(url: str) -> None:
-            tasks.start(open_outside(url, ui.host), name="browser")
+            tasks.start(open_in_browser(url, ui.host), name="browser")
 
         def copy(text: str) -> None:
             tasks.start(_copied(ui, text), name="copy")
@@ -285,14 +286,11 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
         if doing.cancelled():
             return False
         doing.result()
-    ui.notify(conversation.last_told, "success")
+    ui.notify(conversation.last_message, "success")
     return True
 
 
 async def _copied(ui: Ui, text: str) -> None:
-    try:
+    with report_errors(ui):
         copied = await ui.clipboard.copy(text)
-    except PiError as problem:
-        ui.notify(problem.explain(), "error")
-    else:
         ui.notify("Copied." if copied.confirmed else "Sent to the terminal's clipboard.")

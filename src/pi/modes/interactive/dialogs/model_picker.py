@@ -1,4 +1,4 @@
-"""Choosing the model that answers."""
+"""Dialogs to choose the model and the thinking level."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from pi.tui.component import Component
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
-# Which models are listed under which tab, and what a row says of one. Pure.
+# Models by tab, and the row of a model. Pure.
 
 
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
 
 
-class Known(Record):
-    """Every model, and what matters for choosing one."""
+class ModelCatalogue(Record):
+    """All models with the facts needed to choose one."""
 
     models: tuple[Model, ...]
     usable: frozenset[str]
-    """Full names of those that can be asked."""
+    """Full names of the available models."""
     current: str = ""
     default: str = ""
     scope: tuple[str, ...] = ()
-    """Full names of those that are cycled through."""
+    """Full names of the models in the cycle."""
     built_in: frozenset[str] = frozenset()
-    """Full names of those that come with pi, where others can be asked: they have their own tab."""
+    """Full names of the bundled models, if others are available: they have their own tab."""
     found: dict[str, str] = field(default_factory=dict)
-    """Providers that were found on this machine and not chosen, with what is to say of each."""
+    """Providers found on this machine and not yet selected, with a note for each."""
 
     def tabs(self) -> tuple[str, ...]:
-        """All that can be asked, each of their providers, and those that cannot."""
+        """The tabs: all available models, each provider, and the unavailable models."""
         listed = self.usable - self.built_in
         providers = dict.fromkeys(m.provider for m in self.models if full_name(m) in listed)
         built_in = (BUILT_IN,) if self.built_in else ()
@@ -50,14 +50,17 @@ class Known(Record):
         return (ALL, *providers, *built_in, *others)
 
     def under(self, tab: str, query: str = "") -> list[Model]:
-        """The models of a tab that fit the query, best first; without one the current is first."""
+        """Returns the models of a tab that match the query, best first.
+
+        Without a query the current first.
+        """
         listed = [model for model in self.models if self._belongs(model, tab)]
         if query.strip():
             return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
         return sorted(listed, key=lambda model: full_name(model) != self.current)
 
     def badges(self, model: Model) -> tuple[str, ...]:
-        """What is special about a model, what matters most first."""
+        """Returns the badges of a model, most important first."""
         name = full_name(model)
         found = self.found.get(model.provider, "")
         marks = (
@@ -89,17 +92,17 @@ def known_models(
     current: Model | None,
     default: tuple[str | None, str | None] = (None, None),
     scope: Sequence[Model] = (),
-) -> Known:
-    """What a session knows of its models.
+) -> ModelCatalogue:
+    """Builds the catalogue of a session.
 
-    ``offered`` can be chosen too: models of the servers ``found`` on this machine, with what is to
-    say of each, and those that come with pi.
+    ``offered`` can be chosen too: models of the servers ``found`` on this machine, with a note for
+    each, and bundled models.
     """
     found = dict(found or {})
     answering = frozenset(map(full_name, available))
     here = frozenset(full_name(model) for model in offered if model.provider in found)
     usable = answering | frozenset(map(full_name, offered))
-    return Known(
+    return ModelCatalogue(
         models=tuple(models),
         usable=usable,
         built_in=usable - answering - here,
@@ -117,11 +120,11 @@ def window(tokens: int) -> str:
     return f"{tokens // 1000}k"
 
 
-# Asking the model servers of this machine when their models can be chosen.
+# Queries local model servers.
 
 
 def discover(ui: Ui, then: Callable[[], None]) -> None:
-    """Ask them while the person looks on; ``then`` is called once they have answered."""
+    """Queries local servers in the background; calls ``then`` when they have answered."""
 
     async def ask() -> None:
         await ui.port.models.discover()
@@ -140,14 +143,14 @@ _KEYS = (
 
 
 class PickedModel(Record):
-    """A choice, and whether it is to be the default from now on."""
+    """A choice, and whether it becomes the default."""
 
     model: Model
     keep: bool = False
 
 
 async def pick_model(ui: Ui) -> PickedModel | None:
-    """The model that the person chooses."""
+    """Returns the model that the user chooses."""
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
@@ -157,8 +160,8 @@ async def pick_model(ui: Ui) -> PickedModel | None:
     return await ui.show(build)
 
 
-def models_of(ui: Ui) -> Known:
-    """What the session knows of its models."""
+def models_of(ui: Ui) -> ModelCatalogue:
+    """Builds the catalogue of the session."""
     models, values = ui.port.models, ui.port.settings.values
     return known_models(
         models.known(),
@@ -177,19 +180,21 @@ def _in_short(standing: Standing) -> str:
 
 
 async def may_ask_server(ui: Ui, provider: str) -> bool:
-    """Whether a server on this machine may answer; who owns it is shown, and the user decides."""
+    """Returns whether a local server may be used; shows its owner and asks the user."""
     found = [each for each in ui.port.models.found() if each.provider == provider]
     if not found:
         return True
-    title = f"Let the server on {found[0].address} answer as {provider}?"
-    message = f"{found[0].explain()} What you write goes there, and the tools it calls run here."
-    return await confirm(ui, title, message, yes="Yes, let it answer")
+    title = f"Use the server on {found[0].address} as {provider}?"
+    message = f"{found[0].explain()} Your messages are sent to it, and the tools it calls run here."
+    return await confirm(ui, title, message, yes="Yes, use it")
 
 
 class ModelChoice:
-    """Models below tabs; Tab goes on to the next provider."""
+    """Models below tabs; Tab selects the next provider."""
 
-    def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
+    def __init__(
+        self, ui: Ui, known: ModelCatalogue, done: Callable[[PickedModel | None], None]
+    ) -> None:
         self._theme = ui.theme
         self._known = known
         self._tabs = known.tabs()
@@ -212,10 +217,10 @@ class ModelChoice:
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    def know(self, known: Known) -> None:
-        """List what is known now; the model that the person has moved to stays selected."""
+    def know(self, known: ModelCatalogue) -> None:
+        """Lists the known models; the user's selection is kept."""
         self._known, self._tabs = known, known.tabs()
-        if self._tab not in self._tabs:  # the server of its models has ended
+        if self._tab not in self._tabs:  # the server has ended
             self._tab = ALL
         self.picker.refresh()
 
@@ -233,14 +238,14 @@ class ModelChoice:
         return [tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)]
 
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
-        name = one_line(full_name(model))  # a server may call its models anything
+        name = one_line(full_name(model))  # a server can use any names
         text = self._theme.paint("accent")(name) if selected else name
         facts = _facts(self._known, model, width - visible_width(name) - GAP)
         return spread(text, self._theme.paint("dim")(facts), width)
 
 
-def _facts(known: Known, model: Model, room: int) -> str:
-    """The badges that there is room for beside the name, and the size of the window."""
+def _facts(known: ModelCatalogue, model: Model, room: int) -> str:
+    """Returns the badges that fit beside the name, and the size of the window."""
     size, badges = f"{window(model.context_window):>5}", known.badges(model)
     while True:
         facts = f"{' · '.join(badges)}  {size}" if badges else size
@@ -249,7 +254,7 @@ def _facts(known: Known, model: Model, room: int) -> str:
         badges = badges[:-1]
 
 
-# Choosing how much the model thinks.
+# Choosing the thinking level.
 
 
 DESCRIPTIONS: dict[ThinkingLevel, str] = {
@@ -270,14 +275,14 @@ _THINKING_KEYS = (
 
 
 class PickedLevel(Record):
-    """A choice, and whether sessions are to begin with it from now on."""
+    """A choice, and whether it becomes the default."""
 
     level: ThinkingLevel
     keep: bool = False
 
 
 async def pick_thinking(ui: Ui) -> PickedLevel | None:
-    """The level that the person chooses among those that the model knows."""
+    """Returns the level that the user chooses among those of the model."""
     levels, now = ui.port.models.levels(), ui.port.models.thinking_level
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
@@ -288,7 +293,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
 
 class LevelList:
-    """The levels, the present one selected."""
+    """The levels, with the current one selected."""
 
     def __init__(
         self,
@@ -312,7 +317,7 @@ class LevelList:
             self._list.select(levels.index(now))
 
     def handle_input(self, data: str) -> None:
-        """Move, use, or use and keep."""
+        """Moves, selects, or selects as default."""
         item = self._list.selected
         if item is not None and self._keymap.matches(data, "app.thinking.save"):
             self._done(PickedLevel(level=self._levels[item.value], keep=True))
@@ -320,7 +325,7 @@ class LevelList:
             self._list.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._list.invalidate()
 
     def render(self, width: int) -> list[str]:

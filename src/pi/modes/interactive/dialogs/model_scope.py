@@ -1,4 +1,4 @@
-"""Choosing the models that are cycled through."""
+"""Dialog to choose the models to cycle through."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
-# Which models are cycled through, and in which order. Pure.
+# The models in the cycle and their order. Pure.
 
 
 class Scope(Record):
-    """Names of models; without a choice of them, all are on, in their own order."""
+    """Names of models; without a selection, all are on, in their default order."""
 
     all: tuple[str, ...]
     chosen: tuple[str, ...] | None = None
 
     def is_on(self, name: str) -> bool:
-        """Whether a model is cycled through."""
+        """Returns whether a model is in the cycle."""
         return self.chosen is None or name in self.chosen
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """Those that are on, in their order, then the others."""
+        """The models that are on, in order, then the others."""
         on = self.chosen or ()
         return (*on, *(name for name in self.all if name not in on))
 
     def toggled(self, name: str) -> Scope:
-        """With one model switched. The first switch of all leaves only that model on."""
+        """Returns the scope with one model toggled.
+
+        The first toggle of all leaves only that model on.
+        """
         if self.chosen is None:
             return replace(self, chosen=(name,))
         if name in self.chosen:
@@ -42,15 +45,15 @@ class Scope(Record):
         return self._with((*self.chosen, name))
 
     def with_all(self) -> Scope:
-        """With all on."""
+        """Returns the scope with all models on."""
         return replace(self, chosen=None)
 
     def with_none(self) -> Scope:
-        """With none on."""
+        """Returns the scope with no model on."""
         return replace(self, chosen=())
 
     def with_provider_toggled(self, provider: str) -> Scope:
-        """With all models of a provider on; or off, if they all were on."""
+        """Returns the scope with all models of a provider on; off, if all were on."""
         of_provider = [name for name in self.all if name.startswith(f"{provider}/")]
         on = self.all if self.chosen is None else self.chosen
         if all(name in on for name in of_provider):
@@ -58,7 +61,7 @@ class Scope(Record):
         return self._with((*on, *(name for name in of_provider if name not in on)))
 
     def moved(self, name: str, step: int) -> Scope:
-        """With a model that is on moved up or down among those that are."""
+        """Returns the scope with a model moved up or down among those that are on."""
         order = list(self.all if self.chosen is None else self.chosen)
         if name not in order:
             return self
@@ -82,18 +85,18 @@ _KEYS = (
     ("tui.select.cancel", "close"),
 )
 _MORE_HINTS = 1
-"""Rows that its hints take beyond the first."""
+"""Rows that the hints take beyond the first."""
 
 
 class PickedScope(Record):
-    """The models to cycle through, none for all, and whether that is to last."""
+    """The models to cycle through, empty for all, and whether to save them as default."""
 
     names: tuple[str, ...]
     keep: bool = False
 
 
 async def pick_scope(ui: Ui) -> PickedScope | None:
-    """What the person makes of the scope; ``None`` if nothing changed."""
+    """Returns the user's selection; ``None`` if nothing changed."""
     models = ui.port.models
 
     def names() -> tuple[str, ...]:
@@ -109,7 +112,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
 
 
 class ScopeChoice:
-    """Models with a box before each; changes hold when the list is closed."""
+    """Models with a checkbox; changes apply when the list is closed."""
 
     def __init__(self, ui: Ui, scope: Scope, done: Callable[[PickedScope | None], None]) -> None:
         self._theme = ui.theme
@@ -136,7 +139,7 @@ class ScopeChoice:
         )
 
     def know(self, names: tuple[str, ...]) -> None:
-        """Have these models to choose from."""
+        """Sets the list of models."""
         self._before = replace(self._before, all=names)
         self._become(replace(self._scope, all=names), self.picker.selected)
 

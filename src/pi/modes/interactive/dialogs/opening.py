@@ -1,4 +1,4 @@
-"""Whether a project may be read and run: asked before anything of it is."""
+"""Dialogs while a session is opened: trust, a busy session, a missing folder."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from pathlib import Path
 
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
 
 TITLE = "Trust project folder?"
 EXPLANATION = (
     "It has instructions, settings, extensions, skills or prompts of its own. They can run"
-    " commands and change what the model is told, so trust only folders whose content you know."
+    " commands and change the model's instructions, so trust only folders whose content you know."
 )
 
 
-async def ask_trust(ui: Ui, folder: Path) -> Choice | None:
-    """What the person says of a folder; ``None`` if they say nothing."""
+async def ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
+    """Returns the user's decision about a folder; ``None`` without one."""
     return await choose(ui, TITLE, trust_options(folder), message=f"{folder}\n\n{EXPLANATION}")
 
 
-async def ask_lasting_trust(ui: Ui, folder: Path) -> Choice | None:
-    """The same later, for the next time: only what is remembered makes a difference then."""
+async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
+    """Asks for the next start: only decisions that are saved make a difference."""
     lasting = [option for option in trust_options(folder) if option.value.remember]
-    message = f"{folder}\n\nWhat you choose holds from the next start on."
+    message = f"{folder}\n\nYour choice applies from the next start."
     return await choose(ui, TITLE, lasting, message=message)
 
 
-def trust_options(folder: Path) -> list[Option[Choice]]:
-    """The answers, in their order."""
+def trust_options(folder: Path) -> list[Option[TrustChoice]]:
+    """The answers, in order."""
     return [
         _option("Trust", folder, trusted=True, remember=True),
         _option(
@@ -42,41 +42,45 @@ def trust_options(folder: Path) -> list[Option[Choice]]:
     ]
 
 
-def _option(label: str, folder: Path, *, trusted: bool, remember: bool = False) -> Option[Choice]:
-    return Option(value=Choice(trusted=trusted, directory=folder, remember=remember), label=label)
+def _option(
+    label: str, folder: Path, *, trusted: bool, remember: bool = False
+) -> Option[TrustChoice]:
+    return Option(
+        value=TrustChoice(trusted=trusted, directory=folder, remember=remember), label=label
+    )
 
 
-# A session that somebody else has open: whether to go on in a fork of it.
+# A session that another process has open: offers a fork.
 
 
-async def wants_fork(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
-    """Whether the person goes on in a fork; ``no`` is what they do otherwise."""
+async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
+    """Returns whether the user opens a fork; ``no`` labels the other choice."""
     return await confirm(
         ui,
         "Open a fork of the session?",
-        f"{busy.message} A fork goes on from the same point in a file of its own.",
+        f"{busy.message} A fork continues from the same point in its own file.",
         yes="Open a fork",
         no=no,
     )
 
 
-# A session whose working directory is gone: whether to go on somewhere else.
+# A session whose working directory is missing.
 
 
-async def may_go_on(ui: Ui, path: Path, here: str) -> bool:
-    """Whether the session of a file can be opened: its folder is there, or the person says so."""
+async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:
+    """Returns whether a session file can be opened: its folder exists, or the user confirms."""
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
         return True
-    return await wants_it_here(ui, stored, here)
+    return await ask_use_current_folder(ui, stored, here)
 
 
-async def wants_it_here(ui: Ui, stored: str, here: str) -> bool:
-    """Whether the person goes on in another folder than the one that is gone."""
+async def ask_use_current_folder(ui: Ui, stored: str, here: str) -> bool:
+    """Returns whether the user continues in the current folder."""
     return await confirm(
         ui,
-        "The folder of this session is gone",
-        f"{stored} does not exist any more. Go on here, in {here}?",
-        yes="Go on here",
-        no="Leave it",
+        "The folder of this session is missing",
+        f"{stored} no longer exists. Continue in {here}?",
+        yes="Continue here",
+        no="Cancel",
     )

@@ -1,4 +1,4 @@
-"""The frame of every dialog: a border, a title, what it is about, and which keys there are."""
+"""The frame of every dialog: border, title, message and key hints; rows in columns."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from pi.tui.text.wrap import wrap_text
 Hints: TypeAlias = Callable[[], str]
 
 Keys: TypeAlias = tuple[tuple[str, str], ...]
-"""Actions that mean something in a dialog, and what."""
+"""Actions of a dialog, with their labels."""
 
-Aside: TypeAlias = Callable[[], str]
-"""What stands beside a title now."""
+DialogHints: TypeAlias = Callable[[], str]
+"""The text beside a title."""
 
 LOW = 16
-"""Rows of a screen below which every row counts."""
-LEAST_ROWS = 3
+"""Screen height below which hints are omitted."""
+MIN_ROWS = 3
 _AROUND_A_LIST = 9
-"""Rows that the screen has beside the list of a dialog: borders, title, search, footer."""
+"""Rows of a dialog beside its list: borders, title, search, footer."""
 _GAP_AND_HINTS = 3
 _BETWEEN = " · "
 _BORDERS_AND_FOOTER = 4
 _TITLE_SHARE = 4
-"""A title takes at most this part of the screen."""
+"""Maximum part of the screen for a title."""
 _PLENTY = 1000
 
 
-def nothing_aside() -> str:
+def no_hints() -> str:
     """For titles that stand alone."""
     return ""
 
 
 class Panel:
-    """A component with a title above and hints below; keys go to what is inside.
+    """A component with a title above and hints below; keys go to the inner component.
 
-    Title and message may come from anybody: they are sanitised. Of a title of several lines the
-    first is the title, the others begin the message. ``rows`` is how high the screen is: where not
-    everything fits, the hints go first, then the end of the message; a title has a part of it.
+    Title and message are sanitised. The first line of a title is the title, further lines start the
+    message. ``rows`` is the screen height: if not everything fits, the hints are omitted first,
+    then the end of the message; the title is limited to a part of the screen.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Panel:
         message: str = "",
         hints: Hints = lambda: "",
         rows: Callable[[], int] = lambda: _PLENTY,
-        aside: Aside = nothing_aside,
+        aside: DialogHints = no_hints,
     ) -> None:
         self.inside = inside
         self._theme = theme
@@ -71,12 +71,12 @@ class Panel:
 
     @property
     def children(self) -> tuple[Component, ...]:
-        """What is framed."""
+        """The inner component."""
         return (self.inside,)
 
     @property
     def focused(self) -> bool:
-        """Whether what is inside shows a cursor."""
+        """Whether the inner component shows a cursor."""
         return self._focused
 
     @focused.setter
@@ -86,16 +86,16 @@ class Panel:
             self.inside.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Pass the key on."""
+        """Passes the key to the inner component."""
         if isinstance(self.inside, Interactive):
             self.inside.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self.inside.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Border, title, message, inside, hints, border."""
+        """Border, title, message, inner rows, hints, border."""
         border = self._theme.paint("border")("─" * width)
         room = max(width - 2, 1)
         head = self._head(room)
@@ -106,8 +106,8 @@ class Panel:
         if len(message) + len(hints) <= left:
             body += hints
         head += map(self._theme.paint("muted"), _cut(message, max(left, 1), room))
-        told = [f" {truncate_to_width(row, room, '…')}" for row in head]
-        return [truncate_to_width(row, width, "") for row in [border, *told, *body, border]]
+        top = [f" {truncate_to_width(row, room, '…')}" for row in head]
+        return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
 
     def _head(self, width: int) -> list[str]:
         if not self._title:
@@ -136,9 +136,9 @@ def framed(
     keys: Callable[[], Keys],
     *,
     message: str = "",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> Panel:
-    """A dialog of this screen; ``keys`` are what its hints tell."""
+    """Builds a dialog of this screen; ``keys`` are shown as hints."""
     return Panel(
         ui.theme,
         title,
@@ -151,9 +151,9 @@ def framed(
 
 
 def hints(ui: Ui, *actions: tuple[str, str]) -> str:
-    """``Enter choose · Escape cancel``: the first key of each action and what it does here.
+    """``Enter choose · Escape cancel``: the first key of each action and its label.
 
-    Actions without a key are left out. On a low screen there are no hints: the list needs the room.
+    Actions without a key are left out. On a low screen there are no hints: the list needs the rows.
     """
     if ui.rows < LOW:
         return ""
@@ -162,14 +162,14 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
 
 
 def _cut(rows: list[str], most: int, width: int) -> list[str]:
-    """The first rows, with a sign in the last one that there were more."""
+    """Returns the first rows, with a sign in the last one if there were more."""
     if len(rows) <= most:
         return rows
     return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
 
 
 def _wrapped(hints: str, width: int) -> list[str]:
-    """Hints on rows, a key never apart from what it does unless it alone is too long."""
+    """Wraps hints; a key is never separated from its label unless it is too long itself."""
     rows = [""]
     for hint in hints.split(_BETWEEN):
         longer = f"{rows[-1]}{_BETWEEN}{hint}" if rows[-1] else hint
@@ -181,39 +181,39 @@ def _wrapped(hints: str, width: int) -> list[str]:
 
 
 def shown_key(key: str) -> str:
-    """A key as people call it: ``Ctrl+S``, ``Enter``, ``PageUp``."""
+    """A key as displayed: ``Ctrl+S``, ``Enter``, ``PageUp``."""
     return "+".join(part[:1].upper() + part[1:] for part in key.split("+")) if key else ""
 
 
 def list_rows(ui: Ui, *, more: int = 0) -> int:
-    """How many rows of a list a dialog shows: half of the screen, if it is not very low.
+    """Returns the number of list rows: half of the screen, if it is not very low.
 
-    ``more`` are rows that the dialog has beside those of every dialog with a list.
+    ``more`` are additional rows of the dialog.
     """
     around = _AROUND_A_LIST + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
-    return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - around))
+    return max(MIN_ROWS, min(ui.rows // 2, ui.rows - around))
 
 
-# Rows of lists in columns. Pure.
+# Rows in columns. Pure.
 
 
 GAP = 2
-"""Columns between what stands beside each other."""
+"""Columns between two texts on a row."""
 _GAP = " " * GAP
-_LEAST = 10
-"""Columns below which what stands on the left would say nothing: the right is left out."""
+_MIN = 10
+"""Minimum width of the left text; below it the right one is omitted."""
 
 
 def spread(left: str, right: str, width: int) -> str:
-    """``left``, and ``right`` at the other edge; when there is no room, the left is cut first."""
+    """Returns ``left``, and ``right`` at the other edge; the left is truncated first."""
     room = width - visible_width(right) - GAP
-    if not right or room < _LEAST:
+    if not right or room < _MIN:
         return truncate_to_width(left, width, "…")
     return f"{truncate_to_width(left, room, '…', pad=True)}{_GAP}{right}"
 
 
 def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
-    """All tabs in their order; where they do not fit, those before the open one go first."""
+    """Returns all tabs in order; without room, those before the open one are omitted first."""
     names = map(one_line, tabs)
     labels = [
         f"[{name}]" if tab == open_tab else name for tab, name in zip(tabs, names, strict=True)
@@ -231,17 +231,17 @@ def _before(first: int) -> str:
     return "… " if first else ""
 
 
-# What the person wrote of a message, for a row of a list. Pure.
+# The user's text of a message, for a row of a list. Pure.
 
 
 _FILE = re.compile(r'<file name="([^"]+)">(?:.*?</file>|.*)', re.S)
 _SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
 
 
-def typed_in_short(text: str) -> str:
-    """A message with the names of skills and files that were put in, in place of what they say.
+def summarise_message(text: str) -> str:
+    """Returns a message with the names of inserted skills and files in place of their content.
 
-    Of a beginning that was cut in the middle of one, nothing of it is left but the name.
+    Also works for a text that was cut off inside one.
     """
     if not text.startswith("<"):
         return text

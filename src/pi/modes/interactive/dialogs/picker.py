@@ -1,4 +1,4 @@
-"""A list to search and choose from: the body of most dialogs."""
+"""A searchable list: the body of most dialogs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.select_list import Most, Selection
+from pi.tui.widgets.select_list import ListSelection, Most
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -19,7 +19,7 @@ NO_MATCH = "No matching items"
 
 
 class DrawItem(Protocol[T_contra]):
-    """Draws one item on one row; too wide ones are cut."""
+    """Draws one item on one row; rows that are too wide are truncated."""
 
     def __call__(self, item: T_contra, /, width: int, *, selected: bool) -> str:
         """The row, without the arrow before it."""
@@ -27,11 +27,11 @@ class DrawItem(Protocol[T_contra]):
 
 
 class Picker(Generic[T]):
-    """A search field, and below it what ``find`` gives for the words in it.
+    """A search field, and below it the results of ``find``.
 
-    While the person types, the first item, which is the best, is selected. ``keys`` are actions
-    beside choosing; each is called with the selected item, if there is one. ``same`` gives what an
-    item is known by in another list of the same things, and ``query`` is searched for at first.
+    The first item, the best match, is selected while the user types. ``keys`` are further actions;
+    each is called with the selected item, if any. ``same`` returns the identity of an item across
+    lists, and ``query`` is the initial search.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Picker(Generic[T]):
         self._same = same
         self._head = head
         self.empty = empty
-        """What is told when there is nothing to list."""
+        """Text of an empty list."""
         self._field = Input(
             prompt=" > ",
             placeholder=placeholder,
@@ -72,8 +72,8 @@ class Picker(Generic[T]):
             on_change=self._search,
         )
         self._field.set_value(query)
-        self._selection = Selection(rows, keymap)
-        self._memory = RowMemory()
+        self._selection = ListSelection(rows, keymap)
+        self._memory = RowCache()
         self._items: Sequence[T] = ()
         self.refresh()
 
@@ -89,26 +89,26 @@ class Picker(Generic[T]):
 
     @property
     def query(self) -> str:
-        """What is searched for."""
+        """The search text."""
         return self._field.get_value()
 
     @property
     def selected(self) -> T | None:
-        """The selected item; none in an empty list."""
+        """The selected item; ``None`` in an empty list."""
         return self._items[self._selection.index] if self._items else None
 
-    def select(self, wanted: Callable[[T], bool]) -> None:
-        """Select the first item that is wanted; without one nothing changes."""
+    def select(self, matches: Callable[[T], bool]) -> None:
+        """Selects the first item that matches; without one the selection stays."""
         for index, item in enumerate(self._items):
-            if wanted(item):
+            if matches(item):
                 self._selection.select(index)
                 self._memory.forget()
                 return
 
     def refresh(self) -> None:
-        """List again what fits.
+        """Searches again.
 
-        Whoever has moved to an item stays on it, wherever it is now; else the best is selected.
+        A selection made by the user is kept; otherwise the best match is selected.
         """
         chosen = self.selected if self._selection.index else None
         self._items = self._find(self.query)
@@ -118,7 +118,7 @@ class Picker(Generic[T]):
             self.select(lambda item: self._same(item) == self._same(chosen))
 
     def handle_input(self, data: str) -> None:
-        """Move, choose, search, cancel, or do what one of ``keys`` stands for."""
+        """Moves, chooses, searches, cancels, or runs one of ``keys``."""
         self._memory.forget()
         before = self._selection.index
         actions = self._keymap.actions(data)
@@ -137,7 +137,7 @@ class Picker(Generic[T]):
             self._field.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
         self._field.invalidate()
 

@@ -1,6 +1,6 @@
-"""Small questions: choose one, yes or no, a line, a text. Extensions ask the same ones.
+"""Small dialogs: choose one, yes or no, one line, a text. Extensions use the same ones.
 
-Giving up is ``None`` (or no). An ``aside`` tells what changes while the person thinks.
+Cancelling returns ``None`` (or no). An ``aside`` shows text that changes while the dialog is open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.dialogs.panel import Aside, Keys, framed, list_rows, nothing_aside
+from pi.modes.interactive.dialogs.panel import DialogHints, Keys, framed, list_rows, no_hints
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.editor.editor import Editor
@@ -24,7 +24,7 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 
 
 class TextEditor:
-    """Several lines; one key takes them to the person's own editor and back."""
+    """A multi-line field; one key opens it in the external editor."""
 
     def __init__(
         self, ui: Ui, text: str, tasks: TaskScope, *, on_done: Callable[[str | None], None]
@@ -46,24 +46,24 @@ class TextEditor:
         self._editor.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Edit, accept, cancel, or go elsewhere."""
+        """Edits, accepts, cancels, or opens the external editor."""
         actions = self._ui.keymap.actions(data)
         if "tui.select.cancel" in actions:
             self._on_done(None)
         elif "app.editor.external" in actions:
-            self._tasks.start(self._elsewhere(), name="external editor")
+            self._tasks.start(self._edit_externally(), name="external editor")
         else:
             self._editor.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._editor.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The editor."""
         return self._editor.render(width)
 
-    async def _elsewhere(self) -> None:
+    async def _edit_externally(self) -> None:
         text = await self._ui.open_external_editor(self._editor.get_expanded_text())
         if text is not None:
             self._editor.set_text(text)
@@ -96,9 +96,9 @@ async def choose(
     options: Sequence[Option[T]],
     *,
     message: str = "",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> T | None:
-    """One of the options; the first one is selected."""
+    """Returns one of the options; the first is selected."""
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
@@ -125,9 +125,9 @@ async def confirm(
     *,
     yes: str = "Yes",
     no: str = "No",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> bool:
-    """Whether the person says yes."""
+    """Asks a yes-or-no question."""
     options = [Option(value=True, label=yes), Option(value=False, label=no)]
     return await choose(ui, title, options, message=message, aside=aside) or False
 
@@ -140,9 +140,9 @@ async def ask_text(
     placeholder: str = "",
     value: str = "",
     masked: bool = False,
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> str | None:
-    """One line. A masked one is shown as dots and kept nowhere."""
+    """Asks for one line. A masked one is shown as dots and not stored."""
 
     def build(done: Callable[[str | None], None]) -> Component:
         field = Input(
@@ -161,9 +161,9 @@ async def ask_text(
 
 
 async def edit_text(
-    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: Aside = nothing_aside
+    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: DialogHints = no_hints
 ) -> str | None:
-    """A text of several lines; the person may take it to their own editor."""
+    """Asks for a text of several lines; the external editor can be used."""
     async with TaskScope() as tasks:
 
         def build(done: Callable[[str | None], None]) -> Component:
@@ -173,15 +173,15 @@ async def edit_text(
         return await ui.show(build)
 
 
-def left_to_the_caller(name: str, error: BaseException) -> None:
-    """Report of a scope whose owner waits for the task and is told by it what failed."""
+def ignore_task_error(name: str, error: BaseException) -> None:
+    """Ignores the error of a task: the owner awaits the task and handles it."""
 
 
-# How long a question waits for its answer, and what the person sees of it.
+# Time limit of a dialog, with a countdown.
 
 
 class TimeLimit:
-    """Counts from now on; without ``seconds`` there is no hurry."""
+    """Starts the time limit; without ``seconds`` there is none."""
 
     def __init__(self, ui: Ui, seconds: float | None) -> None:
         self._ui = ui
@@ -189,14 +189,14 @@ class TimeLimit:
         self._end = None if seconds is None else self._clock.monotonic() + seconds
 
     def shown(self) -> str:
-        """What is left of it, to stand beside the title of a dialog."""
+        """The remaining time, shown beside the title."""
         return "" if self._end is None else f"({math.ceil(self._left(self._end))}s)"
 
     async def keep(self, answer: Coroutine[Any, Any, T | None]) -> T | None:
-        """The answer, or nothing if it takes longer; the dialog is then taken away."""
+        """Returns the answer, or ``None`` on timeout; the dialog is then closed."""
         if self._end is None:
             return await answer
-        async with TaskScope(report=left_to_the_caller) as tasks:
+        async with TaskScope(report=ignore_task_error) as tasks:
             asked = tasks.start(answer, name="dialog")
             over = tasks.start(self._count_down(self._end), name="time for the dialog")
             await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
@@ -204,7 +204,7 @@ class TimeLimit:
 
     async def _count_down(self, end: float) -> None:
         while left := self._left(end):
-            # Up to the moment in which another number is shown.
+            # Sleeps until the displayed number changes.
             await self._clock.sleep(left % 1 or 1)
             self._ui.request_render()
 

@@ -1,4 +1,4 @@
-"""Lists with titles, in which everything has a name and a few words: keys, commands, facts."""
+"""Reports for the transcript: keys, commands, usage, session information."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import UNSET
 from pi.ai.messages import AssistantMessage, Usage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.transcript import Spent, Totals, add_up, dollars
+from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
 from pi.coding.port.results import SessionState
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.views import ContextUsage, SessionStats
@@ -24,24 +24,24 @@ _GAP = 2
 
 
 class Section(Record):
-    """A list with a title; each row says what something is called and what it does."""
+    """A titled list of names and descriptions."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
 
 class SectionsView:
-    """Sections one below the other, with what things are called in one column."""
+    """Sections one below the other, with the names in one column."""
 
     def __init__(self, theme: Theme, sections: Sequence[Section]) -> None:
         self._theme = theme
         self._sections = sections
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Does nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """A title and the rows of each; what does not fit beside its name goes below it."""
+        """A title and rows for each section; a long description goes below its name."""
         inside = max(width - 2, 1)
         names = [visible_width(name) for section in self._sections for name, _ in section.rows]
         column = min(max(names, default=0), inside // 2)
@@ -56,15 +56,15 @@ class SectionsView:
         margin = " " * (column + _GAP)
         for name, what in section.rows:
             name = one_line(name)
-            told = wrap_text(one_line(what), max(width - len(margin), 1)) if what else []
-            if visible_width(name) > column or not told:
+            text = wrap_text(one_line(what), max(width - len(margin), 1)) if what else []
+            if visible_width(name) > column or not text:
                 yield paint(name)
             else:
-                yield paint(pad_to_width(name, column)) + " " * _GAP + told.pop(0)
-            yield from (margin + row for row in told)
+                yield paint(pad_to_width(name, column)) + " " * _GAP + text.pop(0)
+            yield from (margin + row for row in text)
 
 
-# Keys and commands in lists, made from the same rows that the program uses. Pure.
+# Lists of keys and commands, generated from the program's tables. Pure.
 
 
 _PLACES: dict[Place, str] = {
@@ -84,8 +84,8 @@ _PREFIXES = (
 )
 
 
-class Named(Record):
-    """A command as the help shows it."""
+class CommandHelp(Record):
+    """A command in the help."""
 
     name: str
     hint: str = ""
@@ -93,7 +93,7 @@ class Named(Record):
 
 
 def key_sections(keymap: Keymap, others: Mapping[str, str] | None = None) -> list[Section]:
-    """Every key that does something, by where it does; ``others`` are those of extensions."""
+    """Returns all bound keys by context; ``others`` are those of extensions."""
     rows: dict[str, list[tuple[str, str]]] = {
         title: [] for title in (*_PLACES.values(), _FULLSCREEN)
     }
@@ -107,8 +107,8 @@ def key_sections(keymap: Keymap, others: Mapping[str, str] | None = None) -> lis
     return [*listed, Section(title="At the beginning of a message", rows=_PREFIXES)]
 
 
-def command_section(rows: Iterable[Named]) -> Section:
-    """Every command."""
+def command_section(rows: Iterable[CommandHelp]) -> Section:
+    """Returns all commands."""
     listed = ((f"/{row.name}{' ' + row.hint if row.hint else ''}", row.description) for row in rows)
     return Section(title="Commands", rows=tuple(listed))
 
@@ -124,7 +124,7 @@ _STEPS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """One column per value; where there are too many, each column is the most of its share."""
+    """One column per value; if there are too many, each column shows the maximum of its range."""
     if not values or width < 1:
         return ""
     columns = _gathered(values, min(width, len(values)))
@@ -135,7 +135,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def bar(fraction: float, width: int) -> str:
-    """A bar of ``width`` columns of which so much is full; a little is never nothing."""
+    """A bar of ``width`` columns; a small share is never empty."""
     full = _step(fraction, width)
     if fraction > 0:
         full = max(full, min(1, width))
@@ -151,27 +151,29 @@ def _gathered(values: Sequence[float], columns: int) -> list[float]:
     return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
 
 
-# What a session has used: tokens and money, over time and by model.
+# Usage of a session: tokens and cost, over time and by model.
 
 
 _LABEL = 9
-"""Columns of the words before charts."""
-_LEAST_BAR, _MOST_BAR = 4, 20
-_LEAST_NAME = 8
+"""Width of the labels before charts."""
+_MIN_BAR, _MAX_BAR = 4, 20
+_MIN_NAME = 8
 
 
 class SessionUsage(Record):
-    """Everything that the charts show."""
+    """The data of the charts."""
 
     totals: Totals
     answers: tuple[Usage, ...]
-    """One for each answer, in their order."""
+    """One per answer, in order."""
     context: ContextUsage | None = None
 
 
 def usage_of(entries: Sequence[Entry], context: ContextUsage | None) -> SessionUsage:
-    """What was used by the answers of a session, on all branches."""
-    return SessionUsage(totals=add_up(entries), answers=tuple(_answers(entries)), context=context)
+    """Returns the usage of all answers of a session, on all branches."""
+    return SessionUsage(
+        totals=sum_usage(entries), answers=tuple(_answers(entries)), context=context
+    )
 
 
 def tokens(count: float) -> str:
@@ -191,10 +193,10 @@ class UsageView:
         self._charts = ChartsView(usage, theme)
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Does nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """Totals, the window, one column per answer, one bar per model."""
+        """Totals, the context window, one column per answer, one bar per model."""
         room = max(width - 2, 1)
         totals, models = self._totals(room), self._models(room, _bar_width(width))
         charts = self._charts.render(width)
@@ -216,32 +218,32 @@ class UsageView:
     def _models(self, width: int, bars: int) -> list[str]:
         rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
         if not rows:
-            return ["Nothing was asked yet."]
+            return ["No requests yet."]
         most = _weight(rows[0]) or 1
         return [
             f"{bar(_weight(row) / most, bars)} {self._model(row, width - bars)}" for row in rows
         ]
 
     def _model(self, row: Spent, width: int) -> str:
-        """A model and what it took; where there is no room for both, the name is cut."""
-        told = f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}"
-        room = max(width - visible_width(told) - 3, _LEAST_NAME)
+        """A model and its usage; the name is truncated if both do not fit."""
+        text = f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}"
+        room = max(width - visible_width(text) - 3, _MIN_NAME)
         name = truncate_to_width(one_line(row.what), room, "…")
-        return f"{name}  {self._theme.paint('muted')(told)}"
+        return f"{name}  {self._theme.paint('muted')(text)}"
 
 
 class ChartsView:
-    """How full the window is, and what each answer took: the charts by themselves."""
+    """Context usage and tokens per answer: the charts alone."""
 
     def __init__(self, usage: SessionUsage, theme: Theme) -> None:
         self._usage = usage
         self._theme = theme
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Does nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """A bar for the window, then one column per answer."""
+        """A bar for the context window, then one column per answer."""
         return _fitted([*self._window(_bar_width(width)), *self._course(width - 2)], width)
 
     def _window(self, bars: int) -> list[str]:
@@ -251,8 +253,8 @@ class ChartsView:
         size = tokens(context.context_window)
         if context.percent is None or context.tokens is None:
             return [self._line("window", f"? of {size} (known after the next answer)")]
-        told = f"{bar(context.percent / 100, bars)} {context.percent:.0f} % of {size}"
-        return [self._line("window", told)]
+        text = f"{bar(context.percent / 100, bars)} {context.percent:.0f} % of {size}"
+        return [self._line("window", text)]
 
     def _course(self, width: int) -> list[str]:
         answers = self._usage.answers
@@ -272,7 +274,7 @@ class ChartsView:
 
 
 def _bar_width(width: int) -> int:
-    return min(max((width - 2) // 4, _LEAST_BAR), _MOST_BAR)
+    return min(max((width - 2) // 4, _MIN_BAR), _MAX_BAR)
 
 
 def _fitted(rows: Iterable[str], width: int) -> list[str]:
@@ -287,7 +289,7 @@ def _answers(entries: Iterable[Entry]) -> Iterable[Usage]:
 
 
 def _weight(row: Spent) -> float:
-    """By cost, and by tokens where nothing costs anything."""
+    """Sort key: cost, or tokens if nothing has a cost."""
     return row.usage.cost.total or _all_tokens(row) / 1e9
 
 
@@ -296,13 +298,13 @@ def _all_tokens(row: Spent) -> int:
     return usage.input + usage.output + usage.cache_read + usage.cache_write
 
 
-# What a session is: where it is kept, how long it is, what it cost. Pure.
+# Session information: file, size, cost. Pure.
 
 
 def session_info(
     state: SessionState, stats: SessionStats, *, cache_warming: str, problem: str | None = None
 ) -> Section:
-    """One row per fact; ``problem`` is why the file lacks something."""
+    """One row per fact; ``problem`` says why the file is incomplete."""
     rows = list(_facts(state, stats, cache_warming))
     if problem is not None:
         rows.append(("Problem", problem))

@@ -1,4 +1,4 @@
-"""Something that takes its time, with Escape to give it up."""
+"""Dialog for work in progress, cancelled with Escape; opens pages and files."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, TypeAlias, TypeVar
 
 from pi.base.processes import SpawnFailed, find_program, run
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.shell.environment import EnvironmentRules, program_environment
 from pi.modes.interactive.dialogs.panel import framed
-from pi.modes.interactive.dialogs.questions import left_to_the_caller
+from pi.modes.interactive.dialogs.questions import ignore_task_error
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.loader import CancellableLoader
 
 T = TypeVar("T")
 
-Tell: TypeAlias = Callable[[str], None]
-"""Shows how far something is."""
+ShowMessage: TypeAlias = Callable[[str], None]
+"""Shows a progress message."""
 
 
 async def wait_for(
@@ -31,27 +31,27 @@ async def wait_for(
     *,
     on_cancel: Callable[[], object] | None = None,
 ) -> T | None:
-    """What ``work`` gives; ``None`` if the person gave up.
+    """Returns the result of ``work``; ``None`` if the user cancelled.
 
-    Giving up cancels the work, or calls ``on_cancel``, after which the work is to end by itself.
+    Cancelling cancels the work, or calls ``on_cancel``, after which the work must end by itself.
     """
-    return await wait_for_steps(ui, label, lambda tell: work, on_cancel=on_cancel)
+    return await wait_for_steps(ui, label, lambda report_progress: work, on_cancel=on_cancel)
 
 
 async def wait_for_steps(
     ui: Ui,
     label: str,
-    begin: Callable[[Tell], Coroutine[Any, Any, T]],
+    begin: Callable[[ShowMessage], Coroutine[Any, Any, T]],
     *,
     on_cancel: Callable[[], object] | None = None,
 ) -> T | None:
-    """The same for work that tells, beside the spinner, how far it is."""
-    async with TaskScope(report=left_to_the_caller) as tasks:
+    """The same for work that reports its progress beside the spinner."""
+    async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
             (on_cancel or doing.cancel)()
 
-        def tell(text: str) -> None:
+        def report_progress(text: str) -> None:
             loader.set_message(text)
             ui.request_render()
 
@@ -62,12 +62,12 @@ async def wait_for_steps(
             paint_spinner=ui.theme.paint("accent"),
             paint_message=ui.theme.paint("muted"),
         )
-        doing = tasks.start(begin(tell), name=label)
+        doing = tasks.start(begin(report_progress), name=label)
 
         def build(done: Callable[[None], None]) -> Component:
             tasks.start(_spin(ui, loader), name="spinner")
             doing.add_done_callback(lambda _: done(None))
-            return framed(ui, "", loader, lambda: (("tui.select.cancel", "give up"),))
+            return framed(ui, "", loader, lambda: (("tui.select.cancel", "cancel"),))
 
         await ui.show(build)
         return None if doing.cancelled() else doing.result()
@@ -81,17 +81,17 @@ async def _spin(ui: Ui, loader: CancellableLoader) -> None:
         await clock.sleep(loader.interval)
 
 
-# Opening a page or a file in what the person usually looks at it with.
+# Opens a page or a file in the user's default application.
 
 
 _SECONDS = 5.0
 _REMOTE = ("SSH_CONNECTION", "SSH_TTY")
 _LET_GO = '"$0" "$1" >/dev/null 2>&1 &'
-"""Some openers become the browser itself, which must not end with us."""
+"""Some openers become the browser itself, which must survive pi."""
 
 
-async def open_outside(target: str, host: Host, *, system: str = sys.platform) -> bool:
-    """Open an address or a file; False where nothing can, as over SSH."""
+async def open_in_browser(target: str, host: Machine, *, system: str = sys.platform) -> bool:
+    """Opens an address or a file; returns False if that is impossible, as over SSH."""
     opener = _opener(host, system)
     if opener is None:
         return False
@@ -113,8 +113,8 @@ async def open_outside(target: str, host: Host, *, system: str = sys.platform) -
     return ended.ok
 
 
-def _environment(host: Host) -> dict[str, str]:
-    """A browser that is started here lives on, with everything that it was given."""
+def _environment(host: Machine) -> dict[str, str]:
+    """Starts a browser that outlives pi."""
     known = KnownSecrets.of(host)
     rules = EnvironmentRules(
         credentials=known.names(),
@@ -124,11 +124,11 @@ def _environment(host: Host) -> dict[str, str]:
     return program_environment(host.environ, rules)
 
 
-def _opener(host: Host, system: str) -> str | None:
-    """The program that opens things; none where nobody would see it."""
+def _opener(host: Machine, system: str) -> str | None:
+    """Returns the program that opens files; ``None`` without a display."""
     environ = host.environ
     if any(environ.get(name) for name in _REMOTE):
-        return None  # the browser is at the other end
+        return None  # the browser is on the other machine
     if system == "win32":
         return "rundll32"
     if system == "darwin":

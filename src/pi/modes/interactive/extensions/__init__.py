@@ -1,4 +1,4 @@
-"""What extensions show and ask on this screen, and the keys and views that they bring.
+"""The interface of extensions on this screen: dialogs, rows, keys, editors and views.
 
-Everything is put into places that the frame keeps for it; other regions do not know this one.
+Everything is placed in slots of the layout; other regions do not import this one.
 """

@@ -1,4 +1,4 @@
-"""Connects the extensions of a session with the screen."""
+"""Connects the extensions of a session with the screen: shortcuts, UI, hang watchdog."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pi.base.terminal_text import one_line
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.session import SessionPort
 from pi.coding.session.context import DisplayTranscript
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.extensions.ui import ScreenUI, Showing
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.extensions.ui import DisplayControls, ScreenUI
 from pi.modes.interactive.extensions.views import ExtensionViews
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.transcript.view import MOST_LOADED, MOST_UNFOLDED, TranscriptView
+from pi.modes.interactive.transcript.view import MAX_LOADED, MAX_UNFOLDED, TranscriptView
 from pi.tui.completion.provider import Provider
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import canonical, key_names, pick_key
+from pi.tui.input.keys import canonical, find_key, key_names
 from pi.tui.terminal import Size
 from pi.tui.text.width import truncate_to_width
 from pi.tui.tui import TUI
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import Stalled
 
 
-# Keys that extensions want: those that mean nothing else.
+# Shortcuts of extensions: keys without another binding.
 
 
 class Shortcuts:
-    """Gives free keys to extensions. ``press`` does what a key of theirs is for."""
+    """Assigns unbound keys to extensions. ``press`` runs a shortcut."""
 
     def __init__(
         self, extensions: ExtensionsPort, keymap: Keymap, press: Callable[[str], None]
@@ -42,51 +42,51 @@ class Shortcuts:
         self._extensions = extensions
         self._keymap = keymap
         self._press = press
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def take(self, data: str) -> bool:
-        """Whether an extension wants a key that means nothing else; it is pressed then."""
-        wanted = {canonical(key): key for key in self._extensions.shortcuts()}
-        for name in key_names(data) if wanted else ():
-            if name in wanted and not self._keymap.bound(name, "prompt"):
-                self._press(wanted[name])
+        """Runs the extension shortcut of an unbound key; returns whether there is one."""
+        shortcuts = {canonical(key): key for key in self._extensions.shortcuts()}
+        for name in key_names(data) if shortcuts else ():
+            if name in shortcuts and not self._keymap.bound(name, "prompt"):
+                self._press(shortcuts[name])
                 return True
         return False
 
-    def problems(self) -> list[str]:
-        """What is wrong with keys that extensions want, in a line each, and each only once."""
-        wanted = self._extensions.shortcuts().items()
-        found = [text for key, purpose in wanted if (text := self._problem(key, purpose))]
-        new = [text for text in found if text not in self._told]
-        self._told.update(new)
+    def conflicts(self) -> list[str]:
+        """Returns the conflicts of extension shortcuts, one line each, and each only once."""
+        shortcuts = self._extensions.shortcuts().items()
+        found = [text for key, purpose in shortcuts if (text := self._conflict(key, purpose))]
+        new = [text for text in found if text not in self._reported]
+        self._reported.update(new)
         return new
 
-    def _problem(self, key: str, purpose: str) -> str:
+    def _conflict(self, key: str, purpose: str) -> str:
         name = canonical(key)
-        wish = f"An extension wants the key {key}{f' ({purpose})' if purpose else ''}"
+        shortcut = f"Extension shortcut {key}{f' ({purpose})' if purpose else ''}"
         if name is None:
-            return f"{wish}, which there is not."
+            return f"{shortcut}: unknown key."
         actions = self._keymap.bound(name, "prompt")
         if not actions:
             return ""
         return (
-            f"{wish}, which is {' and '.join(actions)}."
-            " To give it away, bind that to other keys in keybindings.json."
+            f"{shortcut}: already bound to {' and '.join(actions)}."
+            " Change that binding in keybindings.json to free the key."
         )
 
 
 class ExtensionConnection:
-    """Made behind the first frame; ``open`` lets the extensions of a session reach the person.
+    """Created after the first frame; ``open`` connects the extensions of a session.
 
-    ``reloaded`` is called when everything but the conversation may be another.
+    ``reloaded`` is called when everything but the conversation may have changed.
     """
 
     def __init__(
         self,
-        screen: Screen,
-        frame: Frame,
+        screen: AppUi,
+        frame: AppLayout,
         transcript: TranscriptView,
-        showing: Showing,
+        showing: DisplayControls,
         *,
         reloaded: Callable[[], None],
     ) -> None:
@@ -95,11 +95,11 @@ class ExtensionConnection:
         self._transcript = transcript
         self._reload = reloaded
         self.ui = ScreenUI(screen, frame, showing)
-        """How extensions reach the person."""
+        """The UI of extensions."""
         self._shortcuts: Shortcuts | None = None
 
     def open(self, port: SessionPort) -> None:
-        """The session is there, and is about to be started."""
+        """Called when the session is open and about to start."""
         extensions, look, tui = port.extensions, self._transcript.look, self._frame.tui
         extensions.attach(self.ui, "tui")
         extensions.on_moved(self._moved, self._reloaded)
@@ -116,116 +116,116 @@ class ExtensionConnection:
         self._screen.tasks.start(self._leave(port), name="waiting for the end")
 
     def complete_with(self, usual: Provider) -> None:
-        """Say what is suggested where no extension knows something."""
+        """Sets the suggestions used where no extension has any."""
         self.ui.completing.complete_with(usual)
 
     def load(self, port: SessionPort) -> None:
-        """Show a conversation of before, with what extensions have kept in it."""
+        """Shows a stored conversation, with the entries of extensions."""
         views = self._transcript.look.views
         shows = views.shows if views.shows_entries else None
 
         def earlier(end: int | None) -> DisplayTranscript:
-            return port.facts.transcript(MOST_UNFOLDED, shows, end=end)
+            return port.facts.transcript(MAX_UNFOLDED, shows, end=end)
 
-        self._transcript.load(port.facts.transcript(MOST_LOADED, shows), earlier)
+        self._transcript.load(port.facts.transcript(MAX_LOADED, shows), earlier)
 
-    def tell_problems(self) -> None:
-        """Say which keys extensions cannot have."""
-        for problem in self._shortcuts.problems() if self._shortcuts else ():
+    def report_conflicts(self) -> None:
+        """Reports shortcuts that extensions cannot have."""
+        for problem in self._shortcuts.conflicts() if self._shortcuts else ():
             self._screen.notify(problem, "warning")
 
     def _moved(self) -> None:
         self._screen.reload_session()
-        self.tell_problems()
+        self.report_conflicts()
 
     def _reloaded(self) -> None:
         self._reload()
-        self.tell_problems()
+        self.report_conflicts()
 
     def _press(self, key: str) -> None:
         work = self._screen.port.extensions.press(key)
         self._screen.tasks.start(work, name=f"shortcut {key}")
 
     async def _leave(self, port: SessionPort) -> None:
-        await port.extensions.shutdown_wanted()
+        await port.extensions.wait_for_shutdown()
         self._screen.quit()
 
 
-# While an extension hangs: a line that names it, and Ctrl+C, from a thread beside it.
+# While an extension blocks the event loop: shows its name and handles Ctrl+C in a thread.
 
 
 LOOK_SECONDS = 0.1
-"""Between two looks at the keys that were pressed."""
+"""Interval at which pressed keys are read."""
 
 
 @runtime_checkable
-class Aside(Protocol):
-    """A terminal that another thread can use while the program hangs."""
+class HangNotice(Protocol):
+    """A terminal that another thread can use while the event loop is blocked."""
 
     @property
     def size(self) -> Size:
-        """The size now."""
+        """The current size."""
         ...
 
     @property
     def backlog(self) -> int:
-        """Characters that were written but not taken yet."""
+        """Characters that are written but not yet sent."""
         ...
 
     def write(self, data: str) -> None:
-        """Send characters."""
+        """Sends characters."""
         ...
 
     def read_aside(self, take: Callable[[bytes], bytes]) -> None:
-        """Read what was typed; what ``take`` leaves of it reaches the program when it goes on."""
+        """Reads input; what ``take`` leaves is handled when the event loop continues."""
         ...
 
 
-class Rescue:
-    """Called by the watch over extensions, in its thread; returns when nothing hangs any more."""
+class HangWatchdog:
+    """Called by the watchdog in its thread; returns when the extension no longer blocks."""
 
-    def __init__(self, tui: TUI, terminal: Aside, theme: Theme) -> None:
+    def __init__(self, tui: TUI, terminal: HangNotice, theme: Theme) -> None:
         self._tui = tui
         self._terminal = terminal
         self._theme = theme
         self._loop = asyncio.get_running_loop()
 
     def __call__(self, stalled: Stalled) -> None:
-        """Let the person end what hangs; if it defies that, let them end pi."""
+        """Lets the user end the blocking extension; a second Ctrl+C quits pi."""
         name = stalled.owner.name
-        self._show(f"{name} does not return from {stalled.function}. Ctrl+C ends it.")
+        self._show(f"Extension {name} is blocking in {stalled.function}. Ctrl+C stops it.")
         presses = 0
         while not stalled.over.wait(LOOK_SECONDS):
             before, presses = presses, presses + self._presses()
             if presses and not before:
                 stalled.end()
-                self._show(f"{name} is being ended. If it defies that, Ctrl+C again ends pi.")
+                self._show(f"Stopping extension {name}. Press Ctrl+C again to quit.")
             elif presses > before:
                 os.kill(os.getpid(), signal.SIGTERM)
         self._loop.call_soon_threadsafe(partial(self._tui.request_render, force=True))
 
     def _presses(self) -> int:
-        """How often Ctrl+C was pressed since the last look; other keys wait for the program."""
+        """Returns how often Ctrl+C was pressed; other keys are kept for the event loop."""
         presses = 0
 
         def take(data: bytes) -> bytes:
             nonlocal presses
-            rest, presses = pick_key(data, "ctrl+c")
+            rest, presses = find_key(data, "ctrl+c")
             return rest
 
         self._terminal.read_aside(take)
         return presses
 
     def _show(self, text: str) -> None:
-        """Write over the last row; the whole window is painted again afterwards."""
-        if self._terminal.backlog:  # it would end up in the middle of something else
+        """Overwrites the last row; the whole window is painted again afterwards."""
+        if self._terminal.backlog:  # it would be written in the middle of a sequence
             return
         size = self._terminal.size
         line = self._theme.paint("warning")(truncate_to_width(one_line(text), size.columns - 1))
         self._terminal.write(f"\x1b7\x1b[{size.rows};1H\x1b[2K{line}\x1b8")
 
 
-def rescue_on(tui: TUI, theme: Theme) -> Rescue | None:
-    """What to do while an extension hangs, if the terminal lets another thread help."""
+def rescue_on(tui: TUI, theme: Theme) -> HangWatchdog | None:
+    """Returns the watchdog, if the terminal can be used from another thread."""
     terminal = tui.terminal
-    return Rescue(tui, terminal, theme) if isinstance(terminal, Aside) else None
+    return HangWatchdog(tui, terminal, theme) if isinstance(terminal, HangNotice) else None

@@ -1,4 +1,4 @@
-"""The dialogs of extensions: one at a time, the others wait their turn."""
+"""Dialogs of extensions: one at a time, the others are queued."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.port.drawing import Drawable, Make, made
 from pi.coding.port.ui import Option
 from pi.modes.interactive.dialogs import questions
-from pi.modes.interactive.dialogs.panel import Aside
+from pi.modes.interactive.dialogs.panel import DialogHints
 from pi.modes.interactive.dialogs.questions import TimeLimit
-from pi.modes.interactive.extensions.drawing import Failed, Player
+from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive
 from pi.modes.interactive.ui import OverlayShown, Ui
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
@@ -21,10 +21,10 @@ from pi.tui.overlays import Margin, OverlayOptions
 T = TypeVar("T")
 
 
-class Questions:
-    """Asks the person. Who waits for a turn may be cancelled, and its time may pass meanwhile.
+class ExtensionDialogs:
+    """Shows dialogs. A queued dialog can be cancelled, and its time limit can expire.
 
-    ``given`` is what a component of an extension is made of, before the way to end it.
+    ``given`` are the arguments of a component factory, before the function that closes it.
     """
 
     def __init__(self, ui: Ui, given: tuple[object, ...]) -> None:
@@ -35,7 +35,7 @@ class Questions:
     async def select(
         self, title: str, options: Sequence[str | Option], timeout: float | None
     ) -> str | None:
-        """The label of one of the options."""
+        """Returns the label of one of the options."""
         listed = [Option(label=each) if isinstance(each, str) else each for each in options]
         rows = [
             questions.Option(value=each.label, label=each.label, description=each.description)
@@ -46,7 +46,7 @@ class Questions:
         )
 
     async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
-        """Yes or no."""
+        """Asks a yes-or-no question."""
         said = await self._within(
             timeout, lambda aside: questions.confirm(self._ui, title, message, aside=aside)
         )
@@ -55,7 +55,7 @@ class Questions:
     async def input(
         self, title: str, placeholder: str, timeout: float | None, *, secret: bool
     ) -> str | None:
-        """A line of text."""
+        """Asks for a line of text."""
         return await self._within(
             timeout,
             lambda aside: questions.ask_text(
@@ -64,7 +64,7 @@ class Questions:
         )
 
     async def editor(self, title: str, prefill: str, timeout: float | None) -> str | None:
-        """A longer text."""
+        """Asks for a longer text."""
         return await self._within(
             timeout, lambda aside: questions.edit_text(self._ui, title, prefill, aside=aside)
         )
@@ -77,7 +77,7 @@ class Questions:
         *,
         overlay: bool,
     ) -> Any:
-        """What a component of the extension comes to; what it raises is raised here."""
+        """Shows a component of the extension and returns its result; raises what it raises."""
 
         def build(done: Callable[[Any], None]) -> Component:
             def failed(problem: Exception) -> None:
@@ -85,10 +85,10 @@ class Questions:
 
             component = made(make, *self._given, done)
             if hasattr(component, "handle_input"):
-                return Player(component, failed)
+                return SafeInteractive(component, failed)
             return _Closable(component, failed, self._ui.keymap, lambda: done(None))
 
-        # It takes no turn: it may be open for long, and may itself ask a question meanwhile.
+        # Not queued: it may be open for long, and may show a dialog itself.
         if overlay:
             options = overlay_placement(overlay_options or {})
             answer = await self._ui.overlay(build, options, on_shown=on_handle)
@@ -99,7 +99,7 @@ class Questions:
         return answer
 
     async def _within(
-        self, timeout: float | None, ask: Callable[[Aside], Awaitable[T | None]]
+        self, timeout: float | None, ask: Callable[[DialogHints], Awaitable[T | None]]
     ) -> T | None:
         limit = TimeLimit(self._ui, timeout)
 
@@ -110,8 +110,8 @@ class Questions:
         return await limit.keep(ask_in_turn())
 
 
-class _Closable(Player):
-    """A component that takes no keys: who has seen enough closes it as they close a dialog."""
+class _Closable(SafeInteractive):
+    """A component without key handling: the user closes it like a dialog."""
 
     def __init__(
         self, component: Drawable, failed: Failed, keymap: Keymap, close: Callable[[], None]
@@ -126,16 +126,16 @@ class _Closable(Player):
 
 
 class _Broken:
-    """In place of an answer: the component cannot go on."""
+    """Result of a component that failed."""
 
     def __init__(self, problem: Exception) -> None:
         self.problem = problem
 
 
-def overlay_placement(wanted: Mapping[str, Any]) -> OverlayOptions:
-    """Where an overlay stands, by the names of ``OverlayOptions``."""
-    options = dict(wanted)
+def overlay_placement(given_options: Mapping[str, Any]) -> OverlayOptions:
+    """Parses the placement of an overlay, by the names of ``OverlayOptions``."""
+    options = dict(given_options)
     margin = options.get("margin")
     if isinstance(margin, Mapping):
-        options["margin"] = described(Margin, margin, "The margin of an overlay")
-    return described(OverlayOptions, options, "The place of an overlay")
+        options["margin"] = record_from_fields(Margin, margin, "The margin of an overlay")
+    return record_from_fields(OverlayOptions, options, "The place of an overlay")

@@ -1,4 +1,4 @@
-"""Drawables of extensions as components: whatever they give fits the screen."""
+"""Drawables and themes of extensions; their rows always fit the screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable
 from pi.coding.port.ui import ThemeChange
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import CURSOR_MARKER, Area, wants_key_release
 from pi.tui.screen.rows import permitted
@@ -17,15 +17,15 @@ from pi.tui.style import Style, painter
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
 Failed: TypeAlias = Callable[[Exception], None]
-"""Told that a component cannot be drawn, or cannot take a key."""
+"""Called when a component cannot be drawn or cannot handle a key."""
 
 
-class Fitted:
-    """A drawable whose rows are cut where they do not fit; ``most`` limits how many there are."""
+class SafeComponent:
+    """A drawable whose rows are truncated to the width; ``most`` limits their number."""
 
     def __init__(self, drawable: Drawable, most: Callable[[], int] | None = None) -> None:
         self._drawable = drawable
@@ -33,7 +33,7 @@ class Fitted:
         self._rows: list[str] = []
 
     def invalidate(self) -> None:
-        """Have it forget what it remembers, if it can."""
+        """Clears its cache, if it has one."""
         forget = getattr(self._drawable, "invalidate", None)
         if forget is not None:
             forget()
@@ -48,19 +48,19 @@ class Fitted:
         return self._rows
 
     def areas_at(self, row: int) -> list[Area]:
-        """Where its children are, if it says so."""
+        """The areas of its children, if it has any."""
         areas_at = getattr(self._drawable, "areas_at", None)
         return list(areas_at(row)) if areas_at is not None else []
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Let it have the mouse, if it wants that."""
-        take: Callable[[MouseEvent], MouseAnswer | None] | None
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Passes a mouse event, if it handles them."""
+        take: Callable[[MouseEvent], MouseResult | None] | None
         take = getattr(self._drawable, "handle_mouse", None)
         return None if take is None else take(event)
 
 
-class FittedLines:
-    """Lines that stay as they are; they may have styles, and nothing else that terminals obey."""
+class SafeLines:
+    """Fixed lines; styles are allowed, other control sequences are removed."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = [sanitise_keeping_style(str(line)) for line in lines]
@@ -70,8 +70,8 @@ class FittedLines:
         return self._lines
 
 
-class Player(Fitted):
-    """A component that takes keys. The first time that it fails is told, and is its last."""
+class SafeInteractive(SafeComponent):
+    """A component that handles keys. Removed after its first exception, which is reported."""
 
     def __init__(self, component: Drawable, failed: Failed) -> None:
         super().__init__(component)
@@ -90,37 +90,37 @@ class Player(Fitted):
             self._component.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Let it have the key, if it wants any."""
+        """Passes a key, if it handles them."""
         take = getattr(self._component, "handle_input", None)
         if take is None:
             return
         try:
             take(data)
-        except Exception as problem:
-            self._failed(problem)
+        except Exception as error:
+            self._failed(error)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Let it have the mouse, if it wants that."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Passes a mouse event, if it handles them."""
         try:
             return super().handle_mouse(event)
-        except Exception as problem:
-            self._failed(problem)
+        except Exception as error:
+            self._failed(error)
             return None
 
     def render(self, width: int) -> list[str]:
-        """Its rows; none when it fails."""
+        """Its rows; none after a failure."""
         try:
             return super().render(width)
-        except Exception as problem:
-            self._failed(problem)
+        except Exception as error:
+            self._failed(error)
             return []
 
 
 def fitting(lines: Iterable[str], width: int) -> list[str]:
-    """Lines as rows: broken where they say so, without tabs, and cut at the width.
+    """Splits lines into rows, without tabs, truncated to the width.
 
-    Styles, links, pictures and the place of the cursor are all that a terminal is to obey in them:
-    a row that erases the screen or calls the window names is a row that repeats what others say.
+    Only styles, links, images and the cursor marker are kept: other control sequences could erase
+    the screen or change the window title.
     """
     rows = [expand_tabs(_harmless(row)) for line in lines for row in line.split("\n")]
     return [row if visible_width(row) <= width else truncate_to_width(row, width) for row in rows]
@@ -130,80 +130,80 @@ def _harmless(row: str) -> str:
     return CURSOR_MARKER.join(map(permitted, row.split(CURSOR_MARKER)))
 
 
-# The colours of the screen, as extensions know them.
+# The theme, as extensions use it.
 
 
-class Colours:
-    """Paints by meaning; implements ``Theme`` of extensions. It follows the theme it is made of."""
+class ExtensionTheme:
+    """Paints by token; implements ``Theme`` of extensions. It follows the current theme."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
 
     @property
     def name(self) -> str:
-        """What the theme is called."""
+        """The name of the theme."""
         return self._theme.palette.name
 
     def fg(self, name: str, text: str) -> str:
-        """``text`` in a colour of the theme; a name that it does not have changes nothing."""
+        """Paints ``text``; an unknown colour name changes nothing."""
         return self._theme.paint(name)(text)
 
     def bg(self, name: str, text: str) -> str:
-        """``text`` on a colour of the theme."""
+        """Paints the background of ``text``."""
         return self._theme.paint(name)(text)
 
     def bold(self, text: str) -> str:
-        """``text``, heavier."""
+        """Returns ``text`` in bold."""
         return self._theme.bold(text)
 
     def italic(self, text: str) -> str:
-        """``text``, slanted."""
+        """Returns ``text`` in italics."""
         return painter(Style(italic=True))(text)
 
     def underline(self, text: str) -> str:
-        """``text`` with a line below it."""
+        """Returns ``text`` underlined."""
         return painter(Style(underline=True))(text)
 
     def dim(self, text: str) -> str:
-        """``text``, fainter."""
+        """Returns ``text`` dimmed."""
         return painter(Style(dim=True))(text)
 
     def inverse(self, text: str) -> str:
-        """``text`` with its colours exchanged."""
+        """Returns ``text`` with inverted colours."""
         return painter(Style(inverse=True))(text)
 
     def strikethrough(self, text: str) -> str:
-        """``text``, crossed out."""
+        """Returns ``text`` struck through."""
         return painter(Style(strike=True))(text)
 
 
 # The themes of this screen, for extensions.
 
 
-class Themes:
-    """Finds themes by name, and chooses one as ``/theme`` does."""
+class ExtensionThemes:
+    """Finds themes by name, and selects one like ``/theme``."""
 
     def __init__(self, ui: Ui) -> None:
         self._ui = ui
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every theme, by name."""
+        """All themes, by name."""
         return self._ui.themes.names
 
-    def get(self, name: str) -> Colours | None:
-        """A theme by its name."""
+    def get(self, name: str) -> ExtensionTheme | None:
+        """Returns a theme by its name."""
         try:
             palette = self._ui.themes.palette(name)
-        except BadTheme:
+        except InvalidTheme:
             return None
-        return Colours(Theme(palette, self._ui.theme.depth))
+        return ExtensionTheme(Theme(palette, self._ui.theme.depth))
 
     def use(self, name: str) -> ThemeChange:
-        """Choose a theme; the settings remember it."""
+        """Selects a theme and saves it in the settings."""
         try:
             self._ui.themes.use(name)
-        except BadTheme as problem:
-            return ThemeChange(success=False, error=problem.explain())
+        except InvalidTheme as error:
+            return ThemeChange(success=False, error=error.explain())
         self._ui.port.settings.set({"theme": name})
         return ThemeChange(success=True)

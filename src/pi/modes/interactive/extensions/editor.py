@@ -1,4 +1,4 @@
-"""The editor, as extensions may use and replace it."""
+"""Editors, completion and key listeners of extensions."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.drawing import Drawable, Make, made
-from pi.modes.interactive.extensions.drawing import Failed, Player, fitting
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive, fitting
+from pi.modes.interactive.layout import AppLayout
 from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions, replace_prefix
 from pi.tui.completion.sources import CombinedProvider
 from pi.tui.input.decoder import InputDecision, KeyListeners
 from pi.tui.style import Paint, unpainted
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
-# An editor of an extension in the place of the usual one.
+# An editor of an extension in place of the built-in one.
 
 
 _NEEDED = ("get_text", "set_text", "handle_input")
 
 
-class ForeignEditor:
-    """Implements ``EditorPart``; what the component has no member for is done without.
+class ExtensionEditor:
+    """Implements ``EditorProtocol``; missing members of the component are ignored.
 
-    It calls ``on_submit(text)``, which it is given, to send its text.
+    The component calls its ``on_submit(text)`` to send the text.
     """
 
     def __init__(self, component: Drawable, failed: Failed) -> None:
         missing = [name for name in _NEEDED if not hasattr(component, name)]
         if missing:
             raise ExtensionError(
-                f"{component!r} is no editor: it has no {', '.join(missing)}.",
+                f"{component!r} is not an editor: it lacks {', '.join(missing)}.",
                 hint=f"An editor needs {', '.join(_NEEDED)}.",
             )
         self.on_submit: Callable[[str], None] = lambda text: None
@@ -43,15 +43,15 @@ class ForeignEditor:
         self.label = ""
         self._any: Any = cast("Any", component)
         self._any.on_submit = self._submitted
-        self._player = Player(component, failed)
+        self._player = SafeInteractive(component, failed)
         self._failed = failed
         self._has_failed = False
         self._text = ""
-        """What was written when it was last known."""
+        """The last known text."""
 
     @property
     def component(self) -> Drawable:
-        """What the extension has brought."""
+        """The component of the extension."""
         drawable: Drawable = self._any
         return drawable
 
@@ -66,7 +66,7 @@ class ForeignEditor:
 
     @property
     def border_color(self) -> Paint:
-        """How its borders are painted, if it has any."""
+        """The paint of its borders, if it has any."""
         paint: Paint = getattr(self._any, "border_color", unpainted)
         return paint
 
@@ -76,98 +76,98 @@ class ForeignEditor:
             self._any.border_color = paint
 
     def get_text(self) -> str:
-        """The text as it is shown."""
+        """The text as displayed."""
         return self._asked(self._any.get_text)
 
     def get_expanded_text(self) -> str:
-        """The text as it will be submitted."""
+        """The text as submitted."""
         return self._asked(getattr(self._any, "get_expanded_text", self._any.get_text))
 
     def set_text(self, text: str) -> None:
-        """Replace the text."""
+        """Replaces the text."""
         self._text = text
-        self._tell("set_text", text)
+        self._set("set_text", text)
         self.on_change(text)
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Insert text, at the end if the component does not say where its cursor is."""
+        """Inserts text; at the end if the component has no cursor position."""
         if hasattr(self._any, "insert_text_at_cursor"):
-            self._tell("insert_text_at_cursor", text)
+            self._set("insert_text_at_cursor", text)
             self.on_change(self.get_text())
         else:
             self.set_text(self.get_text() + text)
 
     def add_to_history(self, text: str) -> None:
-        """Make a prompt one that can be found again."""
-        self._tell("add_to_history", text)
+        """Adds a prompt to the history."""
+        self._set("add_to_history", text)
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Say who knows what could be meant."""
-        self._tell("set_autocomplete_provider", provider)
+        """Sets the completion provider."""
+        self._set("set_autocomplete_provider", provider)
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """How many suggestions are visible at once."""
-        self._tell("set_autocomplete_max_visible", rows)
+        """Sets the number of visible suggestions."""
+        self._set("set_autocomplete_max_visible", rows)
 
     def set_padding_x(self, columns: int) -> None:
-        """Keep columns free on both sides of the text."""
-        self._tell("set_padding_x", columns)
+        """Sets the margin on both sides of the text."""
+        self._set("set_padding_x", columns)
 
     def handle_input(self, data: str) -> None:
-        """Take one key or one paste."""
+        """Handles one key or one paste."""
         before = self.get_text()
         self._player.handle_input(data)
         if (text := self.get_text()) != before:
             self.on_change(text)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Leave the mouse alone."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Ignores the mouse."""
         return None
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._player.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Its rows, below what goes on."""
+        """Its rows, below the activity."""
         rows = self._player.render(width)
         return [*fitting([self.label], width), *rows] if self.label else rows
 
-    def _asked(self, tell: Callable[[], str]) -> str:
-        """What it tells; what was written last, once it has failed."""
+    def _asked(self, member: Callable[[], str]) -> str:
+        """Returns the text of the component; the last known one after a failure."""
         if not self._has_failed:
             try:
-                self._text = tell()
-            except Exception as problem:
-                self._fail(problem)
+                self._text = member()
+            except Exception as error:
+                self._fail(error)
         return self._text
 
     def _submitted(self, text: str) -> None:
         self.set_text("")
         self.on_submit(text.strip())
 
-    def _tell(self, name: str, value: object) -> None:
-        tell = getattr(self._any, name, None)
-        if tell is None:
+    def _set(self, name: str, value: object) -> None:
+        member = getattr(self._any, name, None)
+        if member is None:
             return
         try:
-            tell(value)
-        except Exception as problem:
-            self._fail(problem)
+            member(value)
+        except Exception as error:
+            self._fail(error)
 
     def _fail(self, problem: Exception) -> None:
         self._has_failed = True
         self._failed(problem)
 
 
-# What extensions suggest, before everything else that could be meant.
+# Completion providers of extensions, tried before the built-in one.
 
 
 CompletionFailed: TypeAlias = Callable[[Exception], None]
 
 
-class Completing:
-    """The providers of extensions and the usual one, as one; implements ``Provider``."""
+class ExtensionCompletion:
+    """The providers of extensions and the built-in one as one; implements ``Provider``."""
 
     def __init__(self, failed: CompletionFailed) -> None:
         self._failed = failed
@@ -176,12 +176,12 @@ class Completing:
         self._all = CombinedProvider(())
 
     def complete_with(self, usual: Provider) -> None:
-        """Say what is suggested when no extension knows something."""
+        """Sets the provider used when no extension has a suggestion."""
         self._usual = (usual,)
         self._combine()
 
     def add(self, provider: object) -> Callable[[], None]:
-        """Ask one more extension; gives what ends that."""
+        """Adds a provider; returns a function that removes it."""
         foreign = _Foreign(provider, self._broken)
         self._foreign.append(foreign)
         self._combine()
@@ -189,23 +189,23 @@ class Completing:
 
     @property
     def trigger_characters(self) -> str:
-        """Those of all."""
+        """The trigger characters of all providers."""
         return self._all.trigger_characters
 
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """The first answer."""
+        """Returns the first answer."""
         return await self._all.get_suggestions(lines, row, col, force=force)
 
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """What the one that answered makes of its suggestion."""
+        """Applies the suggestion with the provider that made it."""
         return self._all.apply_completion(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Whether all agree that Tab completes here."""
+        """Whether all providers complete here with Tab."""
         return self._all.should_trigger_file_completion(lines, row, col)
 
     def _broken(self, foreign: _Foreign, problem: Exception) -> None:
@@ -222,7 +222,7 @@ class Completing:
 
 
 class _Foreign:
-    """A provider of an extension: what it leaves out is the usual, and it fails once at most."""
+    """A provider of an extension; missing members use the built-in one; removed after a failure."""
 
     def __init__(self, provider: object, broken: Callable[[_Foreign, Exception], None]) -> None:
         self._provider: Any = provider
@@ -238,8 +238,8 @@ class _Foreign:
         try:
             found = await self._provider.get_suggestions(lines, row, col, force=force)
             return as_suggestions(found)
-        except Exception as problem:
-            self._broken(self, problem)
+        except Exception as error:
+            self._broken(self, error)
             return None
 
     def apply_completion(
@@ -252,21 +252,21 @@ class _Foreign:
         try:
             done = apply(lines, row, col, item, prefix)
             return Completed(lines=tuple(done.lines), row=done.row, col=done.col)
-        except Exception as problem:
-            self._broken(self, problem)
+        except Exception as error:
+            self._broken(self, error)
             return usual
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
         decide = getattr(self._provider, "should_trigger_file_completion", None)
         try:
             return decide is None or bool(decide(lines, row, col))
-        except Exception as problem:
-            self._broken(self, problem)
+        except Exception as error:
+            self._broken(self, error)
             return True
 
 
 def as_suggestions(found: Any) -> Suggestions | None:
-    """What an extension found: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
+    """Converts suggestions: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
     if found is None or isinstance(found, Suggestions):
         return found
     items = tuple(_suggestion(item) for item in found["items"])
@@ -279,24 +279,24 @@ def _suggestion(item: Any) -> Suggestion:
     return Suggestion(**item) if isinstance(item, Mapping) else Suggestion(value=str(item))
 
 
-class Editing:
-    """What is written, who writes it, and who sees the keys first.
+class ExtensionEditing:
+    """The text, the editor, and the key listeners.
 
-    ``given`` is what an editor of an extension is made of, ``tell`` says in a line what failed.
+    ``given`` are the arguments of an editor factory, ``notify`` reports a failure in one line.
     """
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         given: tuple[object, ...],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
         self._frame = frame
         self._given = given
-        self._tell = tell
-        self._editor: ForeignEditor | None = None
-        self.completing = Completing(
-            lambda problem: tell(f"Completions of an extension failed: {problem!r}")
+        self._notify = notify
+        self._editor: ExtensionEditor | None = None
+        self.completing = ExtensionCompletion(
+            lambda problem: notify(f"Completion of an extension failed: {problem!r}")
         )
         frame.composer.offer(self.completing)
         self._listeners = KeyListeners()
@@ -304,35 +304,35 @@ class Editing:
 
     @property
     def component(self) -> Drawable | None:
-        """The editor that an extension has brought."""
+        """The editor of an extension, if one is set."""
         return None if self._editor is None else self._editor.component
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text."""
         return self._frame.composer.text
 
     def set_text(self, text: str) -> None:
-        """Replace what is written."""
+        """Replaces the text."""
         self._frame.composer.set_text(text)
         self._frame.tui.request_render()
 
     def paste(self, text: str) -> None:
-        """Insert text at the cursor."""
+        """Inserts text at the cursor."""
         self._frame.composer.insert(text)
         self._frame.tui.request_render()
 
     def use(self, make: Make | None) -> None:
-        """Write with another editor; ``None`` brings the usual one back. The text is kept."""
+        """Replaces the editor; ``None`` restores the built-in one. The text is kept."""
         editor = None
         if make is not None:
-            editor = ForeignEditor(made(make, *self._given), self._broken)
+            editor = ExtensionEditor(made(make, *self._given), self._broken)
         self._editor = editor
         self._frame.composer.use(editor)
         self._frame.tui.request_render()
 
     def listen(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Show every key to ``listener`` first; gives what ends that."""
+        """Calls ``listener`` first for every key; returns a function that removes it."""
         return self._listeners.add(lambda data: as_decision(listener(data)))
 
     def _hear(self, data: str) -> InputDecision:
@@ -340,17 +340,17 @@ class Editing:
         return InputDecision(consume=left is None, data=left)
 
     def _broken(self, problem: Exception) -> None:
-        # Not at once: a frame may be about to be painted, with this editor in it.
+        # Deferred: a frame with this editor may be about to be painted.
         asyncio.get_running_loop().call_soon(self._give_up, problem)
 
     def _give_up(self, problem: Exception) -> None:
         if self._editor is not None:
             self.use(None)
-            self._tell(f"The editor of an extension failed: {problem!r}")
+            self._notify(f"The editor of an extension failed: {problem!r}")
 
 
 def as_decision(answer: Any) -> InputDecision | None:
-    """What a listener decided: a record, or a dict with ``consume`` or ``data``."""
+    """Converts the result of a listener: a record, or a dict with ``consume`` or ``data``."""
     if isinstance(answer, Mapping):
         return InputDecision(consume=bool(answer.get("consume")), data=answer.get("data"))
     return answer if isinstance(answer, InputDecision) else None

@@ -1,4 +1,4 @@
-"""Places around the editor that extensions may fill."""
+"""Rows of extensions around the editor, in the header and in the footer."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from collections.abc import Callable, Mapping
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable, Lines, Make, made
 from pi.coding.port.ui import Placement
-from pi.modes.interactive.extensions.drawing import Colours, Fitted, FittedLines
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent, SafeLines
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import Component, RowMemory
+from pi.tui.component import Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.text.width import truncate_to_width
 
-# Rows below the footer: what extensions say in a word, and lines of their own.
+# Rows below the footer: status texts and lines of extensions.
 
 
 AROUND = 6
-"""Rows that the editor and the footer take at the least."""
-LEAST_FREE = 2
-"""Rows to spare below which lines of extensions are left out."""
+"""Minimum rows of the editor and the footer."""
+MIN_FREE = 2
+"""Free rows below which lines of extensions are omitted."""
 
 
 class Statuses:
-    """One line with what extensions say under their keys, in the order of the keys."""
+    """One line with the status texts of extensions, ordered by key."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self.draw: Callable[[str, str, int], str | None] = lambda key, text, width: None
-        """How others want a text to be drawn at a width; nothing for as it is."""
-        self._memory = RowMemory()
+        """Returns how an extension draws a status text at a width; ``None`` for unchanged."""
+        self._memory = RowCache()
         self._texts: dict[str, str] = {}
 
     @property
     def texts(self) -> dict[str, str]:
-        """What is said, by key."""
+        """The texts by key."""
         return dict(sorted(self._texts.items()))
 
     def set(self, key: str, text: str | None) -> None:
-        """Say something; ``None`` takes it back."""
+        """Sets a text; ``None`` removes it."""
         self._texts.pop(key, None)
         if text:
             self._texts[key] = " ".join(sanitise_keeping_style(text).split())
         self._memory.forget()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The line; nothing if nobody says anything."""
+        """The line; empty without texts."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
@@ -60,9 +60,9 @@ class Statuses:
 
 
 class FooterLines:
-    """Lines of extensions, each painted by itself.
+    """Lines of extensions, each painted separately.
 
-    On a screen with hardly a row to spare they are left out: the footer's own stay.
+    On a very low screen they are omitted: the footer's own rows stay.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class FooterLines:
     ) -> None:
         self._screen_rows = screen_rows
         self._repaint = repaint
-        """Paints one component, or everything because rows have come or gone."""
-        self._lines: dict[str, tuple[int, Fitted]] = {}
+        """Paints one component, or everything if the number of rows changed."""
+        self._lines: dict[str, tuple[int, SafeComponent]] = {}
         self._rows = Container()
 
     @property
@@ -80,23 +80,23 @@ class FooterLines:
         return self._rows.children
 
     def set(self, key: str, drawable: Drawable, *, order: int) -> Line:
-        """Have a line; one under the same key goes."""
-        line = Fitted(drawable)
+        """Adds a line; one with the same key is replaced."""
+        line = SafeComponent(drawable)
         self._lines[key] = (order, line)
         self._arrange()
         return Line(invalidate=lambda: self._repaint(line), remove=lambda: self._remove(key, line))
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._rows.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The lines, if there is room."""
-        if self._screen_rows() - AROUND < LEAST_FREE:
+        """The lines, if they fit."""
+        if self._screen_rows() - AROUND < MIN_FREE:
             return []
         return self._rows.render(width)
 
-    def _remove(self, key: str, line: Fitted) -> None:
+    def _remove(self, key: str, line: SafeComponent) -> None:
         if self._lines.get(key, (0, None))[1] is line:
             del self._lines[key]
             self._arrange()
@@ -109,21 +109,21 @@ class FooterLines:
 
 
 class Line:
-    """A line of an extension, for whoever has it; implements ``Rows``."""
+    """The handle of a line of an extension; implements ``Rows``."""
 
     def __init__(self, *, invalidate: Callable[[], None], remove: Callable[[], None]) -> None:
         self.invalidate = invalidate
         self.remove = remove
 
 
-SHARE, LEAST_ROWS = 3, 3
-"""A widget has a third of the screen at most, but never less than three rows."""
+SHARE, MIN_ROWS = 3, 3
+"""A widget has at most a third of the screen, but at least three rows."""
 
 
 class FooterData:
-    """What a footer of an extension may tell beside its own."""
+    """Data for a footer of an extension."""
 
-    def __init__(self, frame: Frame, statuses: Statuses) -> None:
+    def __init__(self, frame: AppLayout, statuses: Statuses) -> None:
         self._frame = frame
         self._statuses = statuses
 
@@ -134,32 +134,32 @@ class FooterData:
 
     @property
     def statuses(self) -> Mapping[str, str]:
-        """What extensions have said with ``set_status``."""
+        """The texts set with ``set_status``."""
         return self._statuses.texts
 
 
-class Regions:
-    """Which component stands where."""
+class ExtensionRegions:
+    """Places the components of extensions."""
 
-    def __init__(self, frame: Frame, colours: Colours) -> None:
+    def __init__(self, frame: AppLayout, colours: ExtensionTheme) -> None:
         self._frame = frame
         self._given = (frame.tui, colours)
         self._widgets: dict[str, tuple[Container, Component]] = {}
         self._usual_header: tuple[Component, ...] | None = None
         self.statuses = Statuses(frame.theme)
-        """What extensions say in a word."""
+        """The status texts of extensions."""
         self.lines = FooterLines(self._screen_rows, repaint=self._repaint)
         """Lines below the footer."""
         frame.bottom.add_child(self.statuses)
         frame.bottom.add_child(self.lines)
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Say something below the footer."""
+        """Sets a status text below the footer."""
         self.statuses.set(key, text)
         self._repaint(self.statuses)
 
     def set_widget(self, key: str, lines: Lines | None, placement: Placement | None) -> None:
-        """Show something above or below the editor; what had the key before goes."""
+        """Shows a widget above or below the editor; one with the same key is replaced."""
         component = None if lines is None else self._widget(lines)
         if key in self._widgets:
             place, shown = self._widgets.pop(key)
@@ -172,18 +172,18 @@ class Regions:
         self._repaint(None)
 
     def set_header(self, make: Make | None) -> None:
-        """Show something above the conversation."""
+        """Shows a header above the conversation."""
         header, tui = self._frame.header, self._frame.tui
         if self._usual_header is None:
             self._usual_header = header.children
         header.clear()
-        shown = self._usual_header if make is None else (Fitted(made(make, *self._given)),)
+        shown = self._usual_header if make is None else (SafeComponent(made(make, *self._given)),)
         for component in shown:
             header.add_child(component)
-        tui.reset_display()  # it may have scrolled away, and everything moves
+        tui.reset_display()  # the header may have scrolled away, and all rows move
 
     def set_footer(self, make: Make | None) -> None:
-        """Show something in place of the footer and of what is said below it."""
+        """Shows a footer in place of the built-in one and the status texts."""
         bottom = self._frame.bottom
         for part in bottom.children:
             if part is not self.lines:
@@ -191,15 +191,15 @@ class Regions:
         data = FooterData(self._frame, self.statuses)
         shown: tuple[Component, ...] = (self._frame.footer, self.statuses)
         if make is not None:
-            shown = (Fitted(made(make, *self._given, data)),)
+            shown = (SafeComponent(made(make, *self._given, data)),)
         for place, component in enumerate(shown):
             bottom.insert_child(place, component)
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
-        """What stands beside the editor; however much it is, the editor stays on the screen."""
-        drawable = made(lines, *self._given) if callable(lines) else FittedLines(lines)
-        return Fitted(drawable, lambda: max(self._screen_rows() // SHARE, LEAST_ROWS))
+        """Limits the widgets, so that the editor stays on the screen."""
+        drawable = made(lines, *self._given) if callable(lines) else SafeLines(lines)
+        return SafeComponent(drawable, lambda: max(self._screen_rows() // SHARE, MIN_ROWS))
 
     def _screen_rows(self) -> int:
         return self._frame.tui.terminal.size.rows

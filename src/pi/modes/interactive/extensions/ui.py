@@ -1,4 +1,4 @@
-"""The interface of extensions on this screen: hands every wish to the part it belongs to."""
+"""The UI of extensions on this screen: delegates to the parts."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any, Literal
 
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.extensions.dialogs import Questions
-from pi.modes.interactive.extensions.drawing import Colours, Themes
-from pi.modes.interactive.extensions.editor import Editing
-from pi.modes.interactive.extensions.regions import Regions
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.extensions.dialogs import ExtensionDialogs
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, ExtensionThemes
+from pi.modes.interactive.extensions.editor import ExtensionEditing
+from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import FRAMES, TICK, Activity
-from pi.modes.interactive.status.status import Window
+from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.transcript.block import THINKING
 from pi.modes.interactive.transcript.view import TranscriptView
 
-# How the conversation and the work on it are shown, as far as extensions may say.
+# Display settings that extensions can change.
 
 
-class Showing:
-    """Changes what other regions show; ``refresh`` draws everything anew."""
+class DisplayControls:
+    """Changes other regions; ``refresh`` redraws everything."""
 
     def __init__(
         self,
         activity: Activity,
-        window: Window,
+        window: WindowTitle,
         transcript: TranscriptView,
         *,
         refresh: Callable[[], None],
@@ -38,63 +38,63 @@ class Showing:
         self._refresh = refresh
 
     def set_title(self, title: str) -> None:
-        """Call the window something else; empty brings its usual name back."""
+        """Sets the window title; empty restores the default."""
         self._window.override(title)
 
     def set_working_message(self, message: str | None) -> None:
-        """Say something in place of what the agent does."""
+        """Sets the text shown while the agent works."""
         self._activity.indicator.message = message
         self._activity.on_work()
 
     def set_working_visible(self, *, visible: bool) -> None:
-        """Show that the agent works, or hide it."""
+        """Shows or hides the activity."""
         self._activity.indicator.is_visible = visible
         self._activity.on_work()
 
     def set_working_frames(self, frames: Sequence[str] | None, interval: float | None) -> None:
-        """Show another spinner; ``None`` is the usual one."""
+        """Sets the spinner; ``None`` restores the default."""
         indicator = self._activity.indicator
         indicator.frames = FRAMES if frames is None else tuple(frames)
         indicator.interval = interval or TICK
         self._activity.on_work()
 
     def set_thinking_label(self, label: str | None) -> None:
-        """Say what stands for thoughts that are hidden; ``None`` is the usual word."""
+        """Sets the label of hidden thinking; ``None`` restores the default."""
         self._transcript.call_thinking(THINKING if label is None else label)
         self._refresh()
 
     @property
     def is_expanded(self) -> bool:
-        """Whether outputs of tools are shown whole."""
+        """Whether tool outputs are expanded."""
         return self._transcript.look.is_expanded
 
     def expand(self, *, expanded: bool) -> None:
-        """Show outputs of tools whole, or folded."""
+        """Expands or folds tool outputs."""
         if expanded != self.is_expanded:
             self._transcript.expand(expanded=expanded)
             self._refresh()
 
 
 class ScreenUI(ExtensionUI):
-    """One for the screen; each extension has its own view of it, which tidies up."""
+    """One per screen; each extension has its own facade, which cleans up."""
 
     has_ui = True
 
-    def __init__(self, screen: Screen, frame: Frame, showing: Showing) -> None:
+    def __init__(self, screen: AppUi, frame: AppLayout, showing: DisplayControls) -> None:
         self._screen = screen
-        self.colours = Colours(frame.theme)
+        self.colours = ExtensionTheme(frame.theme)
         self._showing = showing
-        self._themes = Themes(screen)
-        self.regions = Regions(frame, self.colours)
+        self._themes = ExtensionThemes(screen)
+        self.regions = ExtensionRegions(frame, self.colours)
         given = (frame.tui, self.colours, frame.keymap)
-        self._questions = Questions(screen, given)
-        self._editing = Editing(frame, given, lambda text: screen.notify(text, "error"))
+        self._questions = ExtensionDialogs(screen, given)
+        self._editing = ExtensionEditing(frame, given, lambda text: screen.notify(text, "error"))
         self.completing = self._editing.completing
-        """Where suggestions come from."""
+        """The completion sources."""
 
     @property
     def theme(self) -> Theme:
-        """The colours."""
+        """The theme."""
         return self.colours
 
     # Dialogs --------------------------------------------------------------------------------------
@@ -102,11 +102,11 @@ class ScreenUI(ExtensionUI):
     async def select(
         self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
     ) -> str | None:
-        """One of ``options``."""
+        """Asks for one of ``options``."""
         return await self._questions.select(title, options, timeout)
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-        """Yes or no."""
+        """Asks a yes-or-no question."""
         return await self._questions.confirm(title, message, timeout)
 
     async def input(
@@ -117,13 +117,13 @@ class ScreenUI(ExtensionUI):
         secret: bool = False,
         timeout: float | None = None,
     ) -> str | None:
-        """A line of text."""
+        """Asks for a line of text."""
         return await self._questions.input(title, placeholder, timeout, secret=secret)
 
     async def editor(
         self, title: str, prefill: str = "", *, timeout: float | None = None
     ) -> str | None:
-        """A longer text."""
+        """Asks for a longer text."""
         return await self._questions.editor(title, prefill, timeout)
 
     async def custom(
@@ -134,21 +134,21 @@ class ScreenUI(ExtensionUI):
         overlay_options: Mapping[str, Any] | None = None,
         on_handle: Callable[[Any], None] | None = None,
     ) -> Any:
-        """What a component of the extension's own comes to."""
+        """Shows a component of the extension and returns its result."""
         return await self._questions.custom(make, overlay_options, on_handle, overlay=overlay)
 
-    # What is told ---------------------------------------------------------------------------------
+    # Notices --------------------------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
-        """Say something: in passing, or in the transcript if it went wrong."""
+        """Shows a transient notice, or adds warnings and errors to the transcript."""
         self._screen.notify(message, kind or "info")
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Say something below the footer."""
+        """Sets a status text below the footer."""
         self.regions.set_status(key, text)
 
     def set_title(self, title: str) -> None:
-        """Call the window something else."""
+        """Sets the window title."""
         self._showing.set_title(title)
 
     # Rows -----------------------------------------------------------------------------------------
@@ -156,91 +156,91 @@ class ScreenUI(ExtensionUI):
     def set_widget(
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
-        """Show something beside the editor."""
+        """Shows a widget beside the editor."""
         self.regions.set_widget(key, lines, placement)
 
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
-        """Show rows below the footer."""
+        """Shows rows below the footer."""
         return self.regions.lines.set(key, rows, order=order)
 
     def set_footer(self, make: Make | None) -> None:
-        """Another footer."""
+        """Sets the footer."""
         self.regions.set_footer(make)
 
     def set_header(self, make: Make | None) -> None:
-        """Another header."""
+        """Sets the header."""
         self.regions.set_header(make)
 
     # While the agent works ------------------------------------------------------------------------
 
     def set_working_message(self, message: str | None = None) -> None:
-        """What is shown while the agent works."""
+        """Sets the text shown while the agent works."""
         self._showing.set_working_message(message)
 
     def set_working_visible(self, *, visible: bool) -> None:
-        """Whether that is shown at all."""
+        """Shows or hides the activity."""
         self._showing.set_working_visible(visible=visible)
 
     def set_working_indicator(
         self, frames: Sequence[str] | None = None, interval: float | None = None
     ) -> None:
-        """What moves while the agent works."""
+        """Sets the spinner."""
         self._showing.set_working_frames(frames, interval)
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
-        """What stands for thoughts that are hidden."""
+        """Sets the label of hidden thinking."""
         self._showing.set_thinking_label(label)
 
     def get_tools_expanded(self) -> bool:
-        """Whether outputs of tools are shown whole."""
+        """Whether tool outputs are expanded."""
         return self._showing.is_expanded
 
     def set_tools_expanded(self, *, expanded: bool) -> None:
-        """Whether outputs of tools are shown whole."""
+        """Expands or folds tool outputs."""
         self._showing.expand(expanded=expanded)
 
     # The editor -----------------------------------------------------------------------------------
 
     def set_editor_component(self, make: Make | None) -> None:
-        """Another editor."""
+        """Sets the editor."""
         self._editing.use(make)
 
     def get_editor_component(self) -> Drawable | None:
-        """The editor that an extension has brought."""
+        """The editor of an extension, if one is set."""
         return self._editing.component
 
     def paste_to_editor(self, text: str) -> None:
-        """Put text where the cursor is."""
+        """Inserts text at the cursor."""
         self._editing.paste(text)
 
     def set_editor_text(self, text: str) -> None:
-        """Replace what is written."""
+        """Replaces the text."""
         self._editing.set_text(text)
 
     def get_editor_text(self) -> str:
-        """What is written."""
+        """The text."""
         return self._editing.text
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
-        """Complete more."""
+        """Adds a completion provider."""
         return self._editing.completing.add(provider)
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """See every key first."""
+        """Adds a key listener."""
         return self._editing.listen(listener)
 
     # Themes ---------------------------------------------------------------------------------------
 
     def get_all_themes(self) -> Sequence[str]:
-        """The names of the themes that there are."""
+        """The names of all themes."""
         return self._themes.names
 
     def get_theme(self, name: str) -> Theme | None:
-        """A theme by its name."""
+        """Returns a theme by its name."""
         return self._themes.get(name)
 
     def set_theme(self, theme: str) -> ThemeChange:
-        """Use another theme from now on, and the next time."""
+        """Selects a theme and saves it in the settings."""
         return self._themes.use(theme)

@@ -1,4 +1,4 @@
-"""The views of extensions in the transcript."""
+"""Views of extensions in the transcript."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.contributions.views import ToolView
 from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.extensions.drawing import Colours, fitting
-from pi.modes.interactive.transcript.block import Call, ForeignViews, MarkdownKind
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
+from pi.modes.interactive.transcript.block import MarkdownKind, RendererHooks, ToolCallState
 from pi.modes.interactive.transcript.tool_views.view import wrapped
 
 
-class ExtensionViews(ForeignViews):
-    """Draws what extensions want to draw; ``columns`` is the width of the screen."""
+class ExtensionViews(RendererHooks):
+    """Implements ``RendererHooks`` with extensions; ``columns`` is the width of the screen."""
 
     def __init__(
         self,
         extensions: ExtensionsPort,
-        colours: Colours,
+        colours: ExtensionTheme,
         *,
         pad: Callable[[], int],
         columns: Callable[[], int],
@@ -29,11 +29,11 @@ class ExtensionViews(ForeignViews):
         self._pad = pad
         self._columns = columns
 
-    def tool(self, call: Call, width: int, *, expanded: bool) -> list[str] | None:
-        """A call."""
+    def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
+        """Draws a tool call."""
         if not self._extensions.views.has("tool", call.name):
             return None
-        told = ToolView(
+        view = ToolView(
             id=call.id,
             name=call.name,
             arguments=call.arguments,
@@ -41,14 +41,14 @@ class ExtensionViews(ForeignViews):
             text=call.text,
             details=call.details,
         )
-        return self._rows("tool", call.name, told, width, expanded=expanded)
+        return self._rows("tool", call.name, view, width, expanded=expanded)
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
-        """What an extension says to the model."""
+        """Draws a message of an extension."""
         return self._rows("message", message.custom_type, message, width, expanded=expanded)
 
     def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
-        """Something that an extension keeps in the session."""
+        """Draws an entry of an extension."""
         return self._rows("entry", entry.custom_type, entry, width, expanded=expanded)
 
     @property
@@ -57,17 +57,17 @@ class ExtensionViews(ForeignViews):
         return self._extensions.views.has_any("entry")
 
     def shows(self, entry: Custom) -> bool:
-        """Whether an entry is drawn at all."""
+        """Whether an entry is drawn."""
         return self._extensions.views.has("entry", entry.custom_type)
 
     def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
-        """A text as extensions want it drawn."""
+        """Returns a text as extensions transform it."""
         return self._extensions.markdown(
             text, message_type=kind, is_streaming=is_streaming, available_width=self._columns()
         )
 
     def status(self, key: str, text: str, width: int) -> str | None:
-        """What an extension says in the status line."""
+        """Draws a status text of an extension."""
         rows = self._rows("status", key, text, width, expanded=False)
         return rows[0] if rows else None
 
@@ -78,7 +78,7 @@ class ExtensionViews(ForeignViews):
         rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
         if rows is None:
             return None
-        # A view may repeat what a model or a session file says, commands to the terminal included.
+        # A view may contain text of a model or a session file, including control sequences.
         safe = [sanitise_keeping_style(row) for row in rows]
-        # One that gives text does not know the width: what is read in the transcript is not cut.
+        # A view that returns text does not know the width: its lines are wrapped, not truncated.
         return fitting(safe if kind == "status" else wrapped(safe, width), width)

@@ -1,4 +1,4 @@
-"""What goes on: the activity in the editor's border, the footer, the title of the window.
+"""Status: the activity in the editor's border, the footer, the window title.
 
-Knows nothing of the transcript or of the composer.
+Does not import the transcript or the composer.
 """

@@ -1,4 +1,4 @@
-"""What goes on, as words for the editor's border: a spinner, what is done, and for how long."""
+"""The activity in the editor's border: spinner, label and elapsed time."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from pi.coding.retry import (
     SummarizationRetryScheduled,
 )
 
-# What moves while the agent works, and what is said beside it.
+# The spinner and its label.
 
 
 FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
 TICK = 0.08
-"""Seconds that each frame of the spinner is shown."""
+"""Seconds per frame of the spinner."""
 
 
 @dataclass
-class Indicator:
-    """The usual spinner, as long as nobody wants another."""
+class Spinner:
+    """The default spinner."""
 
     frames: Sequence[str] = FRAMES
-    """None at all is no spinner."""
+    """Empty for no spinner."""
     interval: float = TICK
-    """Seconds that each frame is shown."""
+    """Seconds per frame."""
     message: str | None = None
-    """In place of what the agent does."""
+    """Replaces the label of the agent's work."""
     is_visible: bool = True
 
     def frame(self, now: float) -> str:
-        """The frame of this moment; empty without a spinner."""
+        """Returns the current frame; empty without a spinner."""
         return self.frames[int(now / self.interval) % len(self.frames)] if self.frames else ""
 
 
@@ -56,24 +56,24 @@ _WORKING = "Working"
 
 
 class Activity:
-    """Knows what is being done. ``label`` is what to show; nothing while all is quiet."""
+    """Knows what is in progress. ``label`` is the text to show; empty if idle."""
 
     def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
         self.on_work: Callable[[], None] = lambda: None
-        """Called when work of others begins, changes or ends."""
-        self.indicator = Indicator()
+        """Called when other work starts, changes or ends."""
+        self.indicator = Spinner()
         self._clock = clock
         self._interrupt_key = interrupt_key
         self._began: float | None = None
-        """When the run began that goes on now."""
+        """Start of the current run."""
         self._doing = _WORKING
         self._tools: dict[str, str] = {}
         self._retry: tuple[float, str] | None = None
-        """When the wait for another try ends, and which try it is."""
+        """End of the retry wait, and the number of the attempt."""
         self._compacting: float | None = None
-        """When the compaction began that goes on now."""
+        """Start of the current compaction."""
         self._work: list[tuple[float, list[str]]] = []
-        """Work of others, the latest last, each with its one label."""
+        """Other work, the latest last, each with its label."""
 
     @property
     def is_busy(self) -> bool:
@@ -83,16 +83,16 @@ class Activity:
 
     @property
     def is_retrying(self) -> bool:
-        """Whether the run waits before it asks again; a compaction may wait, too, but is none."""
+        """Whether the run waits for a retry; a waiting compaction does not count."""
         return self._retry is not None and self._compacting is None
 
     @property
     def run_seconds(self) -> float:
-        """How long the run has gone on."""
+        """How long the run has lasted."""
         return 0.0 if self._began is None else self._clock.monotonic() - self._began
 
-    def hear(self, event: object) -> None:
-        """Take note of something that the session tells."""
+    def handle_event(self, event: object) -> None:
+        """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
                 self._hear_change(change)
@@ -134,7 +134,7 @@ class Activity:
 
     @contextmanager
     def working(self, label: str) -> Iterator[Callable[[str], None]]:
-        """Show a label as long as something goes on; what is given changes it."""
+        """Shows a label while work is in progress; the returned function changes it."""
         work = (self._clock.monotonic(), [label])
         self._work.append(work)
         self.on_work()
@@ -150,7 +150,7 @@ class Activity:
             self.on_work()
 
     def label(self) -> str:
-        """The spinner and the words, for this moment; empty while all is quiet."""
+        """Returns the spinner and the label; empty if idle."""
         if not self.is_busy or self._is_hidden:
             return ""
         now = self._clock.monotonic()
@@ -164,11 +164,11 @@ class Activity:
 
     @property
     def _is_hidden(self) -> bool:
-        """Whether nobody is to see that the agent works; other work is always shown."""
+        """Whether the agent's work is hidden; other work is always shown."""
         return not (self.indicator.is_visible or self._work or self._compacting is not None)
 
     def _foremost(self, now: float) -> tuple[float, str]:
-        """Since when, and what."""
+        """Returns the start and the label of the current work."""
         if self._work:
             began, words = self._work[-1]
             return began, words[0]
@@ -177,7 +177,7 @@ class Activity:
         return now if self._began is None else self._began, self._words(now)
 
     def _waiting(self, now: float) -> str:
-        """How long it still waits before it asks again, if it does."""
+        """Returns the remaining retry wait, if there is one."""
         if self._retry is None:
             return ""
         until, attempt = self._retry

@@ -1,4 +1,4 @@
-"""The two lines below the editor: where we are, and what it has cost so far."""
+"""The footer below the editor: folder, usage and model; transient notices."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
 NEARLY_FULL = 70.0
 FULL = 90.0
-"""Percent of the window from which it is told in another colour."""
+"""Context usage in percent from which it is highlighted."""
 
 _AUTOMATIC = "(auto)"
 _EXPENDABLE = ("W", "R", "CH", _AUTOMATIC, "↓", "↑", "$")
-"""Numbers that give way to the model's name where there is little room, one after the other."""
+"""Numbers omitted for the model's name where there is little room, in this order."""
 
 
 class FooterFacts(Record):
-    """What the footer tells. Numbers that are zero are not shown."""
+    """The data of the footer. Zero values are not shown."""
 
     cwd: str = ""
     branch: str = ""
@@ -31,41 +31,41 @@ class FooterFacts(Record):
     cache_read: int = 0
     cache_write: int = 0
     hit_percent: float | None = None
-    """Part of the last request's input that came from a cache."""
+    """Share of the last request's input that came from a cache."""
     cost: float = 0.0
     context_percent: float | None = None
     context_window: int = 0
     is_automatic: bool = False
-    """Whether the conversation is compacted by itself."""
+    """Whether automatic compaction is on."""
     provider: str = ""
     model: str = ""
     level: str = ""
-    """How much the model thinks; empty if it cannot."""
+    """The thinking level; empty if unsupported."""
     note: str = ""
-    """In place of the model, while there is none."""
+    """Shown while there is no model."""
 
 
 class Footer:
-    """Shows facts; ``extra`` lines of others come below."""
+    """Shows facts; ``extra`` lines of extensions are below."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._facts = FooterFacts()
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     @property
     def facts(self) -> FooterFacts:
-        """What is shown."""
+        """The facts."""
         return self._facts
 
     def show(self, facts: FooterFacts) -> None:
-        """Show other facts."""
+        """Sets the facts."""
         if facts != self._facts:
             self._facts = facts
             self.invalidate()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
@@ -81,7 +81,7 @@ class Footer:
         ]
 
     def _second(self, width: int) -> str:
-        """Numbers at the left, the model at the right; as much of them as there is room for."""
+        """Numbers on the left, the model on the right; as much as fits."""
         numbers = self._numbers()
         names = _model(self._facts), _model(self._facts, with_provider=False)
         left = right = ""
@@ -95,7 +95,7 @@ class Footer:
         return _spread(left, self._theme.paint("dim")(right), width)
 
     def _numbers(self) -> dict[str, str]:
-        """Numbers by their signs, in the order in which they are shown."""
+        """Returns the numbers with their symbols, in order."""
         facts, dim = self._facts, self._theme.paint("dim")
         counts = {
             "↑": facts.input,
@@ -132,7 +132,7 @@ def short_number(number: int) -> str:
 
 
 def short_folder(cwd: Path, home: Path) -> str:
-    """A folder as people write it."""
+    """A folder with ``~``."""
     try:
         below = cwd.relative_to(home).as_posix()
     except ValueError:
@@ -147,7 +147,7 @@ def _urgency(percent: float) -> str:
 
 
 def _place(facts: FooterFacts, width: int) -> str:
-    """The folder, the branch and the name; of a long folder the end, so that all can be seen."""
+    """The folder, the branch and the name; a long folder is truncated at its start."""
     rest = f" ({one_line(facts.branch)})" if facts.branch else ""
     if facts.session_name:
         rest += f" • {one_line(facts.session_name)}"
@@ -164,11 +164,11 @@ def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:
         return one_line(facts.note)
     level = f" • {facts.level}" if facts.level else ""
     provider = f"({facts.provider}) " if with_provider else ""
-    return one_line(f"{provider}{facts.model}{level}")  # a server may call its models anything
+    return one_line(f"{provider}{facts.model}{level}")  # a server can use any names
 
 
 def _spread(left: str, right: str, width: int) -> str:
-    """Both ends of a line; what does not fit is cut, the left end last."""
+    """Both ends of a line; the right end is truncated first."""
     gap = width - visible_width(left) - visible_width(right)
     if gap >= 2 or (not left and gap >= 0):
         return left + " " * gap + right
@@ -178,31 +178,31 @@ def _spread(left: str, right: str, width: int) -> str:
     return f"{left}  {truncate_to_width(right, room, '…')}"
 
 
-# A place between the transcript and the editor for what is said in passing.
+# Transient notices between the transcript and the editor.
 
 
-MOST_ROWS = 3
+MAX_ROWS = 3
 
 
-class PassingNotice:
-    """The last thing that was said; the next one takes its place."""
+class TransientNotice:
+    """The last notice; the next one replaces it."""
 
     stays_in_window = True
-    """Here the transcript ends: a resize that moves the editor off the screen brings it back."""
+    """The transcript ends here: a resize that moves the editor off the screen shows it again."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._text = ""
         self._token = "muted"
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def show(self, text: str, token: str = "muted") -> None:
-        """Say something; an empty text takes it away."""
+        """Shows a notice; an empty text removes it."""
         self._text, self._token = one_line(text), token
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
@@ -214,6 +214,6 @@ class PassingNotice:
             return []
         paint = self._theme.paint(self._token)
         rows = wrap_text(self._text, max(width - 2, 1))
-        if len(rows) > MOST_ROWS:
-            rows = [*rows[: MOST_ROWS - 1], f"{rows[MOST_ROWS - 1]} …"]
+        if len(rows) > MAX_ROWS:
+            rows = [*rows[: MAX_ROWS - 1], f"{rows[MAX_ROWS - 1]} …"]
         return ["", *(paint(truncate_to_width(f" {row}", width, "…")) for row in rows)]

@@ -1,4 +1,4 @@
-"""The status as a whole: hears what happens and tells it in the footer, the border, the window."""
+"""The status region: updates the footer, the border and the window after session events."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# The facts of the footer, asked of the session.
+# Collects the facts of the footer from the session.
 
 
 def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
-    """What the footer tells about a session."""
+    """Returns the facts of a session."""
     stats, usage, model = port.facts.stats(), port.facts.context_usage(), port.models.current
     state = port.facts.state()
     name = state.session_name
@@ -56,7 +56,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
 
 
 def _hit_percent(port: SessionPort) -> float | None:
-    """How much of the last request's input came from a cache, if any ever did."""
+    """Returns the share of the last request's input that came from a cache, if any ever did."""
     for message in reversed(port.facts.messages()):
         if isinstance(message, AssistantMessage) and message.usage.total_tokens:
             usage = message.usage
@@ -65,33 +65,31 @@ def _hit_percent(port: SessionPort) -> float | None:
     return None
 
 
-# The git branch of a folder, read from git's own files.
-#
-# The program ``git`` is never started: a repository's configuration can name programs that git
-# runs, and nobody has said that this repository may run any.
+# The git branch of a folder, read from git's own files. The program ``git`` is never started: a
+# repository's configuration can name programs that git runs, and the repository may not be trusted.
 
 
 DETACHED = "detached"
 LARGEST = 65_536
-"""Bytes that are read of one file. HEAD has one line; in a table it is in the first block."""
+"""Bytes read of one file. HEAD has one line; in a table it is in the first block."""
 LARGEST_NUMBER = 2**64
-MOST_TABLES = 32
-"""How many tables of references are looked into; git merges them long before."""
+MAX_TABLES = 32
+"""Maximum number of reference tables; git merges them long before."""
 
 _BRANCHES = "ref: refs/heads/"
 _REFTABLE = ".invalid"
-"""What HEAD names where references are kept in tables."""
+"""The target of HEAD in repositories with reference tables."""
 _SYMBOLIC = 3
-"""The kind of record that names another reference."""
+"""Record type of a symbolic reference."""
 
 
 async def branch_of(cwd: Path) -> str | None:
-    """The branch, ``detached`` if there is none, or empty outside of a repository.
+    """Returns the branch, ``detached`` if there is none, or empty outside of a repository.
 
-    ``None`` if it cannot be told now: git's files are being replaced, or no file can be opened.
+    ``None`` if it is unknown now: git's files are being replaced, or no file can be opened.
     """
     try:
-        # A network drive must not stop the screen.
+        # In a thread: a network drive must not block the screen.
         return await asyncio.to_thread(_branch, cwd)
     except (OSError, ValueError):
         return None
@@ -108,7 +106,7 @@ def _branch(cwd: Path) -> str:
 
 
 def _git_dir(cwd: Path) -> Path | None:
-    """Where HEAD lies; ``None`` outside of a repository."""
+    """Returns the folder of HEAD; ``None`` outside of a repository."""
     for folder in (cwd, *cwd.parents):
         found = folder / ".git"
         if found.is_file():  # a worktree or a submodule: a file that names the real folder
@@ -119,7 +117,10 @@ def _git_dir(cwd: Path) -> Path | None:
 
 
 def _start_of(path: Path) -> bytes:
-    """The first bytes of a regular file; ``OSError`` for a pipe or a device, which could block."""
+    """Reads the first bytes of a regular file.
+
+    Raises ``OSError`` for a pipe or a device, which could block.
+    """
     with open_regular(path, buffering=0) as file:
         return file.read(LARGEST)
 
@@ -128,24 +129,24 @@ def _start_of(path: Path) -> bytes:
 
 
 def _head_of_tables(folder: Path) -> str:
-    """What HEAD says as the files of git would say it; empty if no table has it.
+    """Returns HEAD in the format of git's files; empty if no table contains it.
 
-    The newest table that has a record of HEAD counts. ``ValueError`` if a table is damaged.
+    The newest table with a record of HEAD is used. Raises ``ValueError`` if a table is damaged.
     """
     names = _start_of(folder / "tables.list").decode("utf-8").split()
-    for name in list(reversed(names))[:MOST_TABLES]:
+    for name in list(reversed(names))[:MAX_TABLES]:
         if "/" in name or "\\" in name:
             raise ValueError(f"{name} is not the name of a table")
         try:
             for kind, target in _head_records(_start_of(folder / name)):
                 return f"ref: {target}" if kind == _SYMBOLIC else ""
-        except IndexError as problem:
-            raise ValueError(f"{name} ends in the middle of a record") from problem
+        except IndexError as error:
+            raise ValueError(f"{name} ends in the middle of a record") from error
     return ""
 
 
 def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
-    """The kind and the target of HEAD in one table, if it has it.
+    """Returns the type and the target of HEAD in one table, if it has it.
 
     A header, then blocks of records sorted by name. Names share a prefix with the record before.
     """
@@ -153,7 +154,7 @@ def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
         raise ValueError("not a table of references")
     header, hash_size = (24, 20) if table[4] == 1 else (28, 32 if table[24:28] == b"s256" else 20)
     if table[header : header + 1] != b"r":
-        return  # a table without references: of their history only
+        return  # a table without references: only their history
     block_end = int.from_bytes(table[header + 1 : header + 4])
     restarts = int.from_bytes(table[block_end - 2 : block_end])
     end = min(block_end, len(table)) - 2 - 3 * restarts
@@ -163,7 +164,7 @@ def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
         packed, at = _number(table, at)
         length, kind = packed >> 3, packed & 7
         name, at = name[:shared] + table[at : at + length], at + length
-        _, at = _number(table, at)  # which update wrote it
+        _, at = _number(table, at)  # the update index
         target = b""
         if kind == _SYMBOLIC:
             size, at = _number(table, at)
@@ -175,7 +176,7 @@ def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of as many bytes as it needs, and where it ends."""
+    """Decodes a variable-length number; returns it and its end."""
     byte = data[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -187,17 +188,17 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
-# What the window around the terminal is told: its title, progress, and that a run has ended.
+# The terminal window: title, progress, and a notification after a run.
 
 
 LONG_RUN = 20.0
-"""Seconds after which somebody has probably gone to do something else."""
+"""Seconds after which the user has probably switched to another window."""
 
 
-class Window:
-    """Writes to the terminal beside the screen. Nothing of it takes a cell.
+class WindowTitle:
+    """Writes sequences that draw no cells.
 
-    ``watch`` begins to find out whether somebody looks at it, ``is_seen`` tells whether that is so.
+    ``watch`` starts focus reporting, ``is_seen`` returns whether the window has the focus.
     """
 
     def __init__(
@@ -218,34 +219,34 @@ class Window:
         self._progress = False
 
     def set_title(self, folder: str, session_name: str = "") -> None:
-        """Name the window by the session and the folder."""
+        """Sets the title from the session and the folder."""
         name = f"{one_line(session_name)} - " if session_name else ""
         self._usual = f"π - {name}{one_line(folder)}"
         self._show_title()
 
     def override(self, name: str) -> None:
-        """Call the window something else; empty brings its usual name back."""
+        """Sets the title; empty restores the default."""
         self._other = one_line(name)
         self._show_title()
 
     def set_progress(self, *, is_busy: bool) -> None:
-        """Show in the task bar that something goes on."""
+        """Shows progress in the task bar."""
         if is_busy != self._progress:
             self._progress = is_busy
             self._write(progress("indeterminate" if is_busy else "none"))
 
     def watch(self) -> None:
-        """Work begins: notice from now on whether somebody looks elsewhere meanwhile."""
+        """A run started: report focus changes from now on."""
         if self._capabilities.notifications:
             self._watch()
 
     def notify(self, text: str) -> None:
-        """Tell somebody who looks elsewhere; what the terminal does not know is a bell."""
+        """Notifies the user if the window has no focus; falls back to the bell."""
         if self._capabilities.notifications and not self._is_seen():
             self._write(notification(text, self._capabilities.brand))
 
     def farewell(self) -> str:
-        """What it is told whenever the terminal is given back: its title, and no progress."""
+        """Sequences that restore the title and clear the progress."""
         shown, self._progress = self._progress, False
         return (progress("none") if shown else "") + (title(self._title) if self._title else "")
 
@@ -264,13 +265,13 @@ _REFRESHING = (
     SessionInfoChanged,
     ThinkingLevelChanged,
 )
-"""After these the numbers of the footer are others."""
+"""Events that change the numbers of the footer."""
 
 
-class Status:
-    """Owns the footer, the activity and the window's title.
+class StatusRegion:
+    """Owns the footer, the activity and the window title.
 
-    ``show_label`` puts what goes on where the user sees it.
+    ``show_label`` shows the activity.
     """
 
     def __init__(
@@ -278,7 +279,7 @@ class Status:
         theme: Theme,
         activity: Activity,
         footer: Footer,
-        window: Window,
+        window: WindowTitle,
         *,
         clock: Clock,
         tasks: TaskScope,
@@ -301,17 +302,17 @@ class Status:
         activity.on_work = self._show_activity
 
     def open(self, port: SessionPort) -> None:
-        """The session is there, or is another one now."""
+        """The session is open, or was replaced."""
         self._port = port
         self.refresh()
         self._tasks.start(self.look_for_branch(), name="looking for the branch")
 
-    def hear(self, event: object) -> None:
-        """Take note of something that the session tells."""
+    def handle_event(self, event: object) -> None:
+        """Handles a session event."""
         ran = self._activity.run_seconds
-        self._activity.hear(event)
+        self._activity.handle_event(event)
         if type(event) is MessageUpdate:
-            return  # one for every token: what it changes is seen with the next tick
+            return  # one per token: its changes are shown with the next tick
         if isinstance(event, AgentStart):
             self._window.watch()
         if isinstance(event, AgentEnd) and not event.will_retry and ran >= LONG_RUN:
@@ -321,7 +322,7 @@ class Status:
         self._show_activity()
 
     def refresh(self) -> None:
-        """Tell the facts as they are now."""
+        """Updates the footer."""
         if self._port is not None:
             facts = footer_facts(self._port, home=self._home, branch=self._branch)
             self._footer.show(facts)
@@ -329,14 +330,14 @@ class Status:
             self._request_render()
 
     async def look_for_branch(self) -> None:
-        """See whether somebody has changed the branch."""
+        """Checks whether the branch changed."""
         branch = await branch_of(self._cwd)
         if branch is not None and branch != self._branch:
             self._branch = branch
             self.refresh()
 
     def _show_activity(self) -> None:
-        """What goes on, in the border and in the task bar; it moves as long as it goes on."""
+        """Updates the border and the task bar; repeats while work is in progress."""
         label = self._activity.label()
         spinner, _, words = label.partition(" ")
         accent, muted = self._theme.paint("accent"), self._theme.paint("muted")

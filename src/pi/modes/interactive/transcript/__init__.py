@@ -1,4 +1,4 @@
-"""What was said and done, from top to bottom: blocks that grow, become final and then stay.
+"""The transcript: blocks that grow, become final and then stay.
 
-Knows nothing of the composer or of the status lines; it hears the session's events.
+Does not import the composer or the status; handles the session's events.
 """

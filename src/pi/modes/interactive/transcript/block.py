@@ -1,4 +1,4 @@
-"""What the blocks of the transcript have in common: rows that are remembered until they change."""
+"""Shared parts of transcript blocks: tool call state, options, cached rows, images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pi.ai.messages import Image, Json, Text
 from pi.base.terminal_text import sanitise
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.images.graphics import Graphics
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from pi.tui.images.graphics import Image as ImageWidget
 
 
-# A tool call as the transcript knows it: what was asked, what came of it so far.
+# A tool call: its arguments and its result so far.
 
 
-MOST_UNFINISHED = 1024 * 1024
-"""Characters of arguments that are read while they arrive: every frame reads all of them again."""
+MAX_UNFINISHED = 1024 * 1024
+"""Characters of streaming arguments that are parsed: every frame parses all of them again."""
 
 State: TypeAlias = Literal["asking", "running", "done", "failed", "interrupted"]
 
 
-class Call:
-    """One call. Arguments that are still being written are read as far as they go."""
+class ToolCallState:
+    """One call. Incomplete arguments are parsed as far as possible."""
 
     def __init__(self, id: str, name: str, *, now: float) -> None:
         self.id = id
         self.name = name
         self.state: State = "asking"
         self.text = ""
-        """What the tool says, harmless to a terminal."""
+        """The output of the tool, sanitised."""
         self.images: tuple[Image, ...] = ()
         self.seconds: float | None = None
-        """How long it ran, once it has ended."""
+        """The duration, once it has ended."""
         self._details: Any = None
         self._began = now
         self._arguments: Json = {}
@@ -54,14 +54,14 @@ class Call:
 
     @property
     def arguments(self) -> Json:
-        """What the model asks for, as far as it has said it."""
+        """The arguments so far."""
         if self._is_stale:
             self._is_stale = False
             self._arguments = parse_partial("".join(self._pieces))
         return self._arguments
 
     def argument(self, name: str) -> str:
-        """An argument as harmless text; empty while it is not there."""
+        """An argument as sanitised text; empty if missing."""
         value = self.arguments.get(name)
         if value is None:
             return ""
@@ -69,18 +69,18 @@ class Call:
 
     @property
     def details(self) -> Json:
-        """What the tool tells programs; empty if nothing."""
+        """The structured details of the result; empty if there are none."""
         return self._details if isinstance(self._details, dict) else {}
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether the call has ended."""
         return self.state not in ("asking", "running")
 
     def ask(self, piece: str) -> None:
-        """More of the arguments, as JSON text."""
+        """Adds a part of the arguments, as JSON text."""
         self._size += len(piece)
-        if self._size <= MOST_UNFINISHED:
+        if self._size <= MAX_UNFINISHED:
             self._pieces.append(piece)
             self._is_stale = True
 
@@ -90,25 +90,25 @@ class Call:
         self._pieces.clear()
 
     def run(self, arguments: Json, *, now: float) -> None:
-        """It begins to run."""
+        """The call starts."""
         self.asked(arguments)
         self.state, self._began = "running", now
 
     def show(self, content: Sequence[Text | Image], details: Any) -> None:
-        """What it has said so far; too late once it has ended."""
+        """Updates the output; ignored once the call has ended."""
         if not self.has_ended:
             self._take(content, details)
 
     def end(
         self, content: Sequence[Text | Image], details: Any, *, failed: bool, now: float | None
     ) -> None:
-        """It has ended; ``now`` is unknown for a call of an earlier day."""
+        """The call has ended; ``now`` is ``None`` for a stored call."""
         self.state = "failed" if failed else "done"
         self.seconds = None if now is None else max(now - self._began, 0.0)
         self._take(content, details)
 
     def interrupt(self) -> None:
-        """Nobody will hear of it any more."""
+        """The call was abandoned."""
         if not self.has_ended:
             self.state = "interrupted"
 
@@ -120,32 +120,32 @@ class Call:
 
 
 def _last_written(text: str) -> str:
-    """Lines without what was written over, as a progress bar does with every step."""
+    """Removes overwritten parts of lines, as progress bars produce them."""
     if "\r" not in text:
         return text
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
-# How others than the transcript want parts of it drawn.
+# Hooks for extensions that draw parts of the transcript.
 
 
 MarkdownKind: TypeAlias = Literal["user", "assistant", "assistant-thinking"]
-"""Whose words a text is."""
+"""The source of a text."""
 
 
-class ForeignViews:
-    """Each gives rows, or nothing to have something drawn as usual. Here nobody wants anything."""
+class RendererHooks:
+    """Each returns rows, or ``None`` for the default. This base class draws nothing."""
 
-    def tool(self, call: Call, width: int, *, expanded: bool) -> list[str] | None:
-        """A call: what stands behind the tool's name, then the rows below."""
+    def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
+        """Draws a call: the text after the tool's name, then the rows below."""
         return None
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
-        """What an extension says to the model."""
+        """Draws a message of an extension."""
         return None
 
     def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
-        """Something that an extension keeps in the session; usually nobody sees it."""
+        """Draws an entry of an extension; usually it is not shown."""
         return None
 
     @property
@@ -154,45 +154,45 @@ class ForeignViews:
         return False
 
     def shows(self, entry: Custom) -> bool:
-        """Whether an entry is drawn at all."""
+        """Whether an entry is drawn."""
         return False
 
     def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
-        """A text as it is to be drawn."""
+        """Returns a text as it should be drawn."""
         return text
 
 
-# How the transcript is drawn: what all its blocks share, and what a person can switch.
+# Options shared by all blocks.
 
 
 THINKING = "Thinking…"
-"""What stands for thoughts that are hidden, unless somebody wants other words."""
+"""The default label of hidden thinking."""
 
 
 @dataclass
-class Look:
-    """One for all blocks. Whoever changes it lets the transcript draw everything anew."""
+class TranscriptOptions:
+    """One for all blocks. After a change the transcript must be redrawn."""
 
     theme: Theme
     cwd: Callable[[], Path]
     home: Path
     monotonic: Callable[[], float]
     expand_key: Callable[[], str] = lambda: "ctrl+o"
-    """What the person presses to see more."""
+    """The key that expands blocks."""
     is_expanded: bool = False
     hides_thinking: bool = False
     thinking_label: str = THINKING
-    """What stands for thoughts that are hidden."""
+    """The label of hidden thinking."""
     pad: int = 1
     has_hyperlinks: bool = False
     graphics: Graphics | None = None
-    """Nothing while pictures are not to be shown."""
+    """``None`` if images are not shown."""
     image_columns: int = 60
-    views: ForeignViews = field(default_factory=ForeignViews)
-    """How others want things drawn."""
+    views: RendererHooks = field(default_factory=RendererHooks)
+    """Hooks of extensions."""
 
     def short_path(self, path: str) -> str:
-        """A path as a person would write it here: relative, or from the home folder."""
+        """A path relative to the working directory or the home directory."""
         for base, prefix in ((self.cwd(), ""), (self.home, "~/")):
             try:
                 return prefix + Path(path).relative_to(base).as_posix()
@@ -202,21 +202,21 @@ class Look:
 
 
 class Block(ABC):
-    """A part of the transcript. The first row is empty and keeps it apart from what is above."""
+    """A part of the transcript. The first row is empty and separates it from the block above."""
 
     is_final = True
-    """Whether its rows stay as they are, unless everything is drawn anew."""
+    """Whether its rows stay unchanged, unless everything is redrawn."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """The rows; none if there is nothing to see."""
+        """The rows; none if there is nothing to show."""
         return self._memory.rows(width, self._spaced)
 
     @abstractmethod
@@ -228,52 +228,52 @@ class Block(ABC):
         return ["", *rows] if rows else []
 
 
-def more_rows(count: int, look: Look, what: str = "more") -> str:
-    """The row that stands for those that are folded away."""
+def more_rows(count: int, look: TranscriptOptions, what: str = "more") -> str:
+    """The row that replaces folded rows."""
     lines = "line" if count == 1 else "lines"
     return look.theme.paint("dim")(f"… {count} {what} {lines} ({look.expand_key()} to expand)")
 
 
 def clipped(rows: list[str], width: int) -> list[str]:
-    """Rows cut where they do not fit."""
+    """Truncates rows to the width."""
     return [truncate_to_width(row, width, "…") for row in rows]
 
 
 def hanging(title: str, width: int) -> list[str]:
-    """A title over as many rows as it takes, the others a little further right than the first."""
+    """Wraps a title; continuation rows are indented."""
     if visible_width(title) <= width:
         return [title]
     first, *others = wrap_text(title, max(width - 2, 1))
     return [first, *(f"  {row}" for row in others)]
 
 
-# Pictures in the transcript, each drawn by one widget for as long as it is shown.
+# Images in the transcript, each drawn by one widget while it is shown.
 
 
-class Pictures:
-    """The pictures of one block."""
+class ImageCache:
+    """The images of one block."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self._look = look
         self._drawn: tuple[Sequence[Image], Graphics | None, int] | None = None
-        """Of what the widgets are made: which pictures, with what, and how wide at the most."""
+        """The arguments of the cached widgets: images, graphics protocol, maximum width."""
         self._widgets: list[ImageWidget] = []
 
     def rows(self, images: Sequence[Image], width: int, *, name: str = "") -> list[str]:
-        """The pictures one below the other, or a line of text for each that cannot be shown.
+        """Returns the images below each other, or a line of text for each that cannot be shown.
 
-        ``name`` is what they are called, if that is known.
+        ``name`` is their file name, if known.
         """
-        wanted = (images, self._look.graphics, self._look.image_columns)
-        if wanted != self._drawn:
-            self._drawn = wanted
+        key = (images, self._look.graphics, self._look.image_columns)
+        if key != self._drawn:
+            self._drawn = key
             self._widgets = [self._widget(image, name) for image in images]
         margin = " " * self._look.pad
         inside = max(width - 2 * len(margin), 1)
         return [margin + row for widget in self._widgets for row in widget.render(inside)]
 
     def _widget(self, image: Image, name: str) -> ImageWidget:
-        # Few sessions show a picture, and reading them takes modules that nothing else needs.
+        # Deferred: few sessions show an image, and decoding needs modules that nothing else needs.
         from pi.tui.images.graphics import Image as ImageWidget
         from pi.tui.images.graphics import picture
 

@@ -1,4 +1,4 @@
-"""From the session's events to blocks: who opens which block, and what becomes of it."""
+"""Builds transcript blocks from session events."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ from pi.coding.session.entries import (
     CustomMessage,
     SessionMessage,
 )
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.messages import (
     AnswerBlock,
-    EntryBlock,
+    ExtensionEntryBlock,
+    ExtensionMessageBlock,
     Kind,
-    MessageBlock,
     UserBlock,
 )
 from pi.modes.interactive.transcript.notices import (
@@ -74,22 +74,22 @@ Add = Callable[[Component], None]
 _INTERRUPTED = "Interrupted"
 
 
-class Feed:
-    """Turns events, and messages of an earlier day, into blocks that it hands to ``add``."""
+class TranscriptBuilder:
+    """Turns events and stored messages into blocks that it passes to ``add``."""
 
-    def __init__(self, look: Look, add: Add) -> None:
+    def __init__(self, look: TranscriptOptions, add: Add) -> None:
         self._look = look
         self._add = add
         self._answer: AnswerBlock | None = None
         self._group: ReadGroupBlock | None = None
-        self._calls: dict[str, tuple[Call, ToolBlock | ReadGroupBlock]] = {}
-        """Calls that have not ended, by their ids."""
+        self._calls: dict[str, tuple[ToolCallState, ToolBlock | ReadGroupBlock]] = {}
+        """Running calls by id."""
         self._streamed: dict[int, str] = {}
-        """Ids of the calls in the answer that is being streamed, by their place in it."""
+        """Ids of the calls in the streaming answer, by their index."""
         self._waits_to_retry = False
 
-    def hear(self, event: object) -> None:
-        """Take note of something that happened."""
+    def handle_event(self, event: object) -> None:
+        """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
                 self._grow(change)
@@ -114,7 +114,7 @@ class Feed:
                 self._hear_rest(event)
 
     def _hear_rest(self, event: object) -> None:
-        """Something other than a message has become part of the session, or a run is retried."""
+        """Handles entries other than messages, and retries."""
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
@@ -128,7 +128,7 @@ class Feed:
                 self._given_up(event)
 
     def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
-        """Show a conversation of an earlier day, with what extensions keep in it."""
+        """Shows a stored conversation, with the entries of extensions."""
         for message in messages:
             match message:
                 case AssistantMessage():
@@ -144,16 +144,16 @@ class Feed:
         self._interrupt()
 
     def add(self, block: Component) -> None:
-        """Put a block below the others; what was open is closed."""
+        """Adds a block; the open one is finished."""
         self._close()
         self._add(block)
 
     def remark(self, block: Component) -> None:
-        """Put something short below the others; an answer that is coming goes on above it."""
+        """Adds a notice; a streaming answer continues above it."""
         self._close_group()
         self._add(block)
 
-    # What is said ---------------------------------------------------------------------------------
+    # Messages -------------------------------------------------------------------------------------
 
     def _begin(self, message: Any) -> None:
         match message:
@@ -162,9 +162,9 @@ class Feed:
                 self.add(UserBlock(self._look, words, images))
             case CustomMessage(display=True, content=content):
                 words, _ = _parts(content)
-                self.add(MessageBlock(self._look, message, words))
+                self.add(ExtensionMessageBlock(self._look, message, words))
             case Custom() if self._look.views.shows(message):
-                self.add(EntryBlock(self._look, message))
+                self.add(ExtensionEntryBlock(self._look, message))
             case BashExecution():
                 excluded = message.exclude_from_context is True
                 run = UserBashBlock(self._look, message.command, is_excluded=excluded)
@@ -225,7 +225,7 @@ class Feed:
             self.add(NoticeBlock(self._look, text, "error" if level == "error" else "warning"))
 
     def _remember(self, message: AssistantMessage) -> None:
-        """An answer that was complete before we came."""
+        """Shows an answer that was complete before the screen was connected."""
         for part in message.content:
             match part:
                 case Text(text=text) if text.strip():
@@ -238,11 +238,11 @@ class Feed:
         self._answered(message)
 
     def _given_up(self, end: AutoRetryEnd) -> None:
-        """Say why nobody asks again: the person did not want to wait, or it was in vain."""
+        """Reports why retrying stopped: cancelled or attempts exhausted."""
         if end.final_error != CANCELLED:
             times = "once" if end.attempt == 1 else f"{end.attempt} times"
-            self.add(NoticeBlock(self._look, f"Asked again {times}, in vain.", "warning"))
-        elif self._waits_to_retry:  # who interrupts an answer is told so with that
+            self.add(NoticeBlock(self._look, f"Retried {times} without success.", "warning"))
+        elif self._waits_to_retry:  # an interrupted answer is reported with the answer itself
             self.add(NoticeBlock(self._look, _INTERRUPTED, "warning"))
         self._waits_to_retry = False
 
@@ -250,16 +250,16 @@ class Feed:
         title = f"Compacted from {tokens(before)} tokens"
         self.add(DividerBlock(self._look, title, readable_summary(summary)))
 
-    # What is done ---------------------------------------------------------------------------------
+    # Tool calls -----------------------------------------------------------------------------------
 
-    def _call(self, id: str, name: str) -> Call:
-        """The call with this id; a new one gets a block."""
+    def _call(self, id: str, name: str) -> ToolCallState:
+        """Returns the call with this id; a new one gets a block."""
         if id not in self._calls:
-            call = Call(id, name, now=self._now())
+            call = ToolCallState(id, name, now=self._now())
             self._calls[id] = (call, self._block_for(call))
         return self._calls[id][0]
 
-    def _block_for(self, call: Call) -> ToolBlock | ReadGroupBlock:
+    def _block_for(self, call: ToolCallState) -> ToolBlock | ReadGroupBlock:
         if call.name != "read":
             block = ToolBlock(self._look, call)
             self.add(block)
@@ -293,7 +293,7 @@ class Feed:
         del self._calls[id]
 
     def _interrupt(self) -> None:
-        """Nobody works any more: whatever has not ended never will."""
+        """The agent stopped: calls that have not ended are abandoned."""
         self._close()
         for id in list(self._calls):
             self._calls[id][0].interrupt()
@@ -326,7 +326,7 @@ def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, .
 
 
 def _ending(message: AssistantMessage) -> tuple[str, str] | None:
-    """What to tell of an answer that did not end well."""
+    """Returns the notice of an answer that did not end normally."""
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     match message.stop_reason:
         case "error" if reason == ABORTED_EARLY:
@@ -336,7 +336,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
         case "aborted":
             return "warning", _INTERRUPTED
         case "stop" if not any(map(_says_something, message.content)):
-            return "warning", "The model said nothing."
+            return "warning", "The answer is empty."
         case "length":
             return "warning", "The answer was cut off: the model reached its output limit."
         case _:
@@ -345,7 +345,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
 
 def _says_something(part: Text | Thinking | ToolCall) -> bool:
     match part:
-        case Thinking():  # hidden, it would look as if it went on
+        case Thinking():  # hidden thinking alone would look unfinished
             return False
         case Text(text=words):
             return bool(words.strip())

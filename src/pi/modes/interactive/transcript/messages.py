@@ -1,4 +1,4 @@
-"""Blocks of words: what the person says, what the model answers and thinks."""
+"""Message blocks: user messages, answers, thinking, messages of extensions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pi.base.terminal_text import one_line
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import (
     Block,
-    Look,
+    ImageCache,
     MarkdownKind,
-    Pictures,
+    TranscriptOptions,
     clipped,
     more_rows,
 )
@@ -23,7 +23,7 @@ from pi.tui.widgets.markdown.widget import Markdown
 Kind: TypeAlias = Literal["text", "thinking"]
 
 USER_ROWS = 40
-"""Rows of what the person said that are shown unless everything is."""
+"""Rows of a user message shown while folded."""
 
 _BAR = "▌"
 _SKILL = re.compile(
@@ -34,23 +34,23 @@ _FILE_END = "</file>"
 
 
 class UserBlock(Block):
-    """What the person said, as it was typed; what was put in for them is folded."""
+    """A user message as typed; inserted files and skills are folded."""
 
-    def __init__(self, look: Look, text: str, images: Sequence[Image] = ()) -> None:
+    def __init__(self, look: TranscriptOptions, text: str, images: Sequence[Image] = ()) -> None:
         super().__init__(look)
         self._images = images
-        self._pictures = Pictures(look)
+        self._pictures = ImageCache(look)
         self._whole = self._markdown(text)
         self._short = self._markdown(as_typed(text))
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         super().invalidate()
         self._whole.invalidate()
         self._short.invalidate()
 
     def draw(self, width: int) -> list[str]:
-        """The text behind a bar, on a background where there are colours enough."""
+        """The text with a bar, on a background if there are enough colours."""
         theme, inside = self.look.theme, max(width - 3, 1)
         bar, background = theme.paint("accent")(_BAR), theme.paint("userMessageBg")
         if self.look.is_expanded:
@@ -76,21 +76,21 @@ class UserBlock(Block):
 
 
 def as_typed(text: str) -> str:
-    """A message with what the person wrote in place of skills and files that were put in."""
+    """Returns a message with the user's text in place of inserted skills and files."""
     text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
     return _without_files(text)
 
 
 def _without_files(text: str) -> str:
-    """Only the names of files. One expression for all of it would look for the end of each start.
+    """Replaces file contents by names. A single expression would scan for the end of each start.
 
-    Of a file that is not closed nothing is left out.
+    Unclosed file blocks are unchanged.
     """
     kept, done, is_open = list[str](), 0, False
     for start in _FILE.finditer(text):
         inside = start.end()
         if start.start() < done:
-            continue  # a file that was put in says this
+            continue  # the note of an omitted file
         end = inside if text.startswith(_FILE_END, inside) else -1
         if end < 0 and not is_open and text[inside] == "\n":
             found = text.find(f"\n{_FILE_END}", inside + 1)
@@ -102,16 +102,16 @@ def _without_files(text: str) -> str:
 
 
 class CustomBlock(Block):
-    """What an extension says to the model."""
+    """A message of an extension."""
 
-    def __init__(self, look: Look, label: str, text: str) -> None:
+    def __init__(self, look: TranscriptOptions, label: str, text: str) -> None:
         super().__init__(look)
         self._label = one_line(label)
         theme = look.theme.markdown_in("customMessageText")
         self._markdown = Markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         super().invalidate()
         self._markdown.invalidate()
 
@@ -125,13 +125,13 @@ class CustomBlock(Block):
 
 
 class AnswerBlock:
-    """Text and thoughts of an answer, one after the other, growing until ``finish``.
+    """Text and thinking of an answer, in order, growing until ``finish``.
 
-    Tells by ``commit_safe_end`` which of its rows are settled, so a long answer goes into the
-    terminal's history while it is still being written.
+    ``commit_safe_end`` returns how many rows are stable, so that a long answer goes into the
+    terminal's history while it is streaming.
     """
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.is_final = False
         self._look = look
         self._parts: list[_Part] = []
@@ -139,34 +139,34 @@ class AnswerBlock:
         self._rows: list[str] = []
 
     def append(self, kind: Kind, text: str) -> None:
-        """More of the part that is open; another kind opens another part."""
+        """Adds to the open part; another kind opens another part."""
         if not self._parts or self._parts[-1].kind != kind:
             self.open(kind)
         self._parts[-1].append(text)
 
     def open(self, kind: Kind) -> None:
-        """Begin another part."""
+        """Starts another part."""
         self._finish_part()
         self._parts.append(_Part(kind, self._look))
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """The answer is complete."""
         self._finish_part()
         self.is_final = True
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._drawn = []
         for part in self._parts:
             part.invalidate()
 
     @property
     def commit_safe_end(self) -> int | None:
-        """How many rows from the first will say the same, maybe in other colours."""
+        """How many rows from the first have final text, maybe in other colours."""
         if not self._drawn or not self._drawn[-1]:
             return len(self._rows)
         settled = self._parts[-1].settled
-        # A part that says nothing in the end, like a link's address, has no empty row before it.
+        # A part that is empty in the end, like a link's address, has no empty row before it.
         return len(self._rows) - len(self._drawn[-1]) + (settled or -1)
 
     def render(self, width: int) -> list[str]:
@@ -183,9 +183,9 @@ class AnswerBlock:
 
 
 class _Part:
-    """One text or thought. What arrives between two frames is parsed once."""
+    """One text or thinking part. What arrives between two frames is parsed once."""
 
-    def __init__(self, kind: Kind, look: Look) -> None:
+    def __init__(self, kind: Kind, look: TranscriptOptions) -> None:
         self.kind: Kind = kind
         self._look = look
         self._new: list[str] = []
@@ -230,7 +230,7 @@ class _Part:
 
     @property
     def settled(self) -> int:
-        """How many of the rows that were drawn last will say the same."""
+        """How many of the rows drawn last have final text."""
         rows = self._markdown.settled_end
         return 1 if self._is_hidden or rows is None else rows
 
@@ -248,19 +248,19 @@ def _differs(one: list[str], other: list[str]) -> bool:
     return one is not other
 
 
-# Blocks that extensions draw.
+# Blocks drawn by extensions.
 
 
-class MessageBlock(Block):
-    """What an extension says to the model, as it wants it drawn or as it usually is."""
+class ExtensionMessageBlock(Block):
+    """A message of an extension, drawn by the extension or by default."""
 
-    def __init__(self, look: Look, message: CustomMessage, words: str) -> None:
+    def __init__(self, look: TranscriptOptions, message: CustomMessage, words: str) -> None:
         super().__init__(look)
         self._message = message
         self._usual = CustomBlock(look, message.custom_type, words)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         super().invalidate()
         self._usual.invalidate()
 
@@ -271,10 +271,10 @@ class MessageBlock(Block):
         return self._usual.draw(width) if rows is None else rows
 
 
-class EntryBlock(Block):
-    """Something that an extension keeps in the session and shows."""
+class ExtensionEntryBlock(Block):
+    """An entry that an extension stores in the session and shows."""
 
-    def __init__(self, look: Look, entry: Custom) -> None:
+    def __init__(self, look: TranscriptOptions, entry: Custom) -> None:
         super().__init__(look)
         self._entry = entry
 

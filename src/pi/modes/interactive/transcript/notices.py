@@ -1,4 +1,4 @@
-"""Short blocks: notices, dividers, and commands that the person ran."""
+"""Short blocks: notices, dividers, and shell commands of the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
-from pi.modes.interactive.transcript.block import Block, Look, clipped, hanging
+from pi.modes.interactive.transcript.block import Block, TranscriptOptions, clipped, hanging
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
@@ -19,17 +19,17 @@ from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.markdown.widget import Markdown
 
-# What a provider refused, as a person reads it. Pure.
+# Formats provider errors. Pure.
 
 
 _REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
-_HINTS = {"401": "Is the key right? /login stores another one."}
+_HINTS = {"401": "Check the API key; /login stores another one."}
 
 
-def readable(error: str) -> str:
-    """The words of an error without the JSON around them: ``Slow down (HTTP 429)``.
+def describe_provider_error(error: str) -> str:
+    """Returns the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
 
-    Whatever has another form is given back as it is.
+    Other texts are returned unchanged.
     """
     found = _REFUSAL.search(error)
     if found is None:
@@ -37,16 +37,16 @@ def readable(error: str) -> str:
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
-    except (msgspec.DecodeError, RecursionError):  # no JSON, or such that nobody reads it
+    except (msgspec.DecodeError, RecursionError):  # not JSON, or nested too deeply
         return error
     if not words:
         return error
-    told = f"{error[: found.start()]}{words} (HTTP {status})"
-    return f"{told}\n{_HINTS[status]}" if status in _HINTS else told
+    text = f"{error[: found.start()]}{words} (HTTP {status})"
+    return f"{text}\n{_HINTS[status]}" if status in _HINTS else text
 
 
 def _words(body: Any) -> str:
-    """What the body of a refusal says, wherever its maker puts that."""
+    """Returns the message in an error body, by the fields that vendors use."""
     match body:
         case {"error": dict() as inner}:
             return _words(inner)
@@ -66,22 +66,22 @@ _LOOKS: dict[Level, tuple[str, str]] = {
 }
 
 BASH_ROWS = 12
-"""Rows of the person's own command that are shown: more than of a tool, since they asked."""
-MOST_KEPT = 50 * 1024
-"""Characters of a command that still runs: whatever it writes, a frame costs no more than these."""
+"""Rows of a user's command: more than of a tool call."""
+MAX_KEPT = 50 * 1024
+"""Maximum characters kept of a running command, which bounds the cost of a frame."""
 
 
 class NoticeBlock(Block):
-    """Something the person should know."""
+    """A notice."""
 
-    def __init__(self, look: Look, text: str, level: Level = "info") -> None:
+    def __init__(self, look: TranscriptOptions, text: str, level: Level = "info") -> None:
         super().__init__(look)
-        text = readable(text) if level == "error" else text
+        text = describe_provider_error(text) if level == "error" else text
         self._text = sanitise(text).strip()
         self._level: Level = level
 
     def draw(self, width: int) -> list[str]:
-        """The text behind a sign for how important it is."""
+        """The text with a sign for its level."""
         sign, token = _LOOKS[self._level]
         paint = self.look.theme.paint(token)
         rows = wrap_text(self._text, max(width - len(sign) - 2, 1))
@@ -89,48 +89,48 @@ class NoticeBlock(Block):
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
 
-class SaidBlock(Block):
-    """What a command tells, whatever draws it; its own space above and below does not count."""
+class OutputBlock(Block):
+    """The output of a command; its own space above and below is trimmed."""
 
-    def __init__(self, look: Look, inside: Component) -> None:
+    def __init__(self, look: TranscriptOptions, inside: Component) -> None:
         super().__init__(look)
         self._inside = inside
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         super().invalidate()
         self._inside.invalidate()
 
     def draw(self, width: int) -> list[str]:
-        """The rows from the first to the last that says something."""
+        """The rows from the first to the last with text."""
         rows = self._inside.render(width)
         said = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
         return rows[said[0] : said[-1] + 1] if said else []
 
 
 class LinesBlock(Block):
-    """A few lines as they are, e.g. what is told at the start."""
+    """A few fixed lines, e.g. those at the start."""
 
-    def __init__(self, look: Look, lines: list[str]) -> None:
+    def __init__(self, look: TranscriptOptions, lines: list[str]) -> None:
         super().__init__(look)
         self._lines = [sanitise_keeping_style(line) for line in lines]
 
     def draw(self, width: int) -> list[str]:
-        """The lines; one that does not fit goes on in the next row."""
+        """The lines, wrapped."""
         room = max(width - 2, 1)
         return [f" {row}" for line in self._lines for row in wrap_text(line, room)]
 
 
 class DividerBlock(Block):
-    """A line across the transcript with a few words in it, and more below when expanded."""
+    """A line across the transcript with a title, and text below when expanded."""
 
-    def __init__(self, look: Look, title: str, text: str = "") -> None:
+    def __init__(self, look: TranscriptOptions, title: str, text: str = "") -> None:
         super().__init__(look)
         self._title = one_line(title)
         self._text = text.strip()
 
     def draw(self, width: int) -> list[str]:
-        """The line, and the text if everything is expanded."""
+        """The line, and the text if expanded."""
         theme = self.look.theme
         is_open = bool(self._text) and self.look.is_expanded
         hint = f" ({self.look.expand_key()} to expand)" if self._text and not is_open else ""
@@ -145,12 +145,12 @@ class DividerBlock(Block):
 
 
 class UserBashBlock(Block):
-    """A command of the person: what it writes, and how it ended."""
+    """A shell command of the user: its output, and how it ended."""
 
     commit_safe_end = 2
-    """Until it has ended only the space above and the first row of the command stay as they are."""
+    """Until it has ended only the space above and the first row of the command are final."""
 
-    def __init__(self, look: Look, command: str, *, is_excluded: bool) -> None:
+    def __init__(self, look: TranscriptOptions, command: str, *, is_excluded: bool) -> None:
         super().__init__(look)
         self.is_final = False
         self._command = one_line(command)
@@ -160,15 +160,15 @@ class UserBashBlock(Block):
         self._has_failed = False
 
     def append(self, text: str) -> None:
-        """More of what it writes; of much only the end is kept, as it is once it has ended."""
+        """Adds output; only the end of a long one is kept, as after the command."""
         self._text += text
-        if len(self._text) > MOST_KEPT:
-            end = self._text[-MOST_KEPT:]
+        if len(self._text) > MAX_KEPT:
+            end = self._text[-MAX_KEPT:]
             self._text = end.partition("\n")[2] or end
         self.invalidate()
 
     def end(self, result: BashResult | BashExecution) -> None:
-        """It has ended."""
+        """The command has ended."""
         self._text = result.output
         if result.cancelled:
             self._note = "cancelled"
@@ -182,12 +182,12 @@ class UserBashBlock(Block):
         self.invalidate()
 
     def fail(self, problem: str) -> None:
-        """It could not be run."""
+        """The command could not be run."""
         self._note, self._has_failed, self.is_final = one_line(problem), True, True
         self.invalidate()
 
     def draw(self, width: int) -> list[str]:
-        """The command behind ``!``, the end of its output, and a note."""
+        """The command after ``!``, the end of its output, and a note."""
         theme = self.look.theme
         sign = "!!" if self._is_excluded else "!"
         mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)

@@ -1,15 +1,22 @@
-"""Blocks of tool calls: a title with a mark for how it goes, and what the tool's view shows."""
+"""Blocks of tool calls: a title with a status mark, and the rows of the view."""
 
 from __future__ import annotations
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Block, Call, Look, Pictures, State, hanging
+from pi.modes.interactive.transcript.block import (
+    Block,
+    ImageCache,
+    State,
+    ToolCallState,
+    TranscriptOptions,
+    hanging,
+)
 from pi.modes.interactive.transcript.tool_views import view_of
-from pi.modes.interactive.transcript.tool_views.view import Shown
+from pi.modes.interactive.transcript.tool_views.view import ToolView
 from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, visible_width
 
 LONG_SECONDS = 2.0
-"""From here on it is worth saying how long something took."""
+"""Seconds from which the duration is shown."""
 
 _MARKS: dict[State, tuple[str, str]] = {
     "asking": ("○", "dim"),
@@ -19,7 +26,7 @@ _MARKS: dict[State, tuple[str, str]] = {
     "interrupted": ("–", "warning"),
 }
 _NAMED_BY_PATH = frozenset({"read", "edit", "write", "ls"})
-"""Tools whose title is a path, the end of which says most."""
+"""Tools whose title is a path, truncated at its start."""
 _BACKGROUNDS: dict[State, str] = {
     "done": "toolSuccessBg",
     "failed": "toolErrorBg",
@@ -31,12 +38,12 @@ class ToolBlock(Block):
     """One call."""
 
     commit_safe_end = 0
-    """No row is history before the call has ended: until then the mark in the first one changes."""
+    """No row is final before the call has ended: until then the mark in the first one changes."""
 
-    def __init__(self, look: Look, call: Call) -> None:
+    def __init__(self, look: TranscriptOptions, call: ToolCallState) -> None:
         super().__init__(look)
         self.call = call
-        self._pictures = Pictures(look)
+        self._pictures = ImageCache(look)
 
     @property
     def is_final(self) -> bool:  # type: ignore[override]
@@ -44,39 +51,39 @@ class ToolBlock(Block):
         return self.call.has_ended
 
     def draw(self, width: int) -> list[str]:
-        """The title, then what the view shows, all on one background; then pictures."""
+        """The title, then the rows of the view on one background; then images."""
         name = "$" if self.call.name == "bash" else one_line(self.call.name)
         rows = _call_rows(self.call, name, self.look, width)
         return rows + self._pictures.rows(self.call.images, width)
 
 
 class ReadGroupBlock(Block):
-    """Calls of ``read`` that came one after the other: a row each."""
+    """Consecutive calls of ``read``: a row each."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         super().__init__(look)
-        self._calls: list[tuple[Call, Pictures]] = []
+        self._calls: list[tuple[ToolCallState, ImageCache]] = []
         self._ended_rows = 0
         self.is_closed = False
-        """Whether another block has followed, so that no more calls join."""
+        """Whether another block has followed, so that no more calls are added."""
 
-    def add(self, call: Call) -> None:
-        """Let another call join."""
-        self._calls.append((call, Pictures(self.look)))
+    def add(self, call: ToolCallState) -> None:
+        """Adds a call."""
+        self._calls.append((call, ImageCache(self.look)))
         self.invalidate()
 
     @property
     def is_final(self) -> bool:  # type: ignore[override]
-        """Whether nothing more joins and all calls have ended."""
+        """Whether no calls are added any more and all have ended."""
         return self.is_closed and all(call.has_ended for call, _ in self._calls)
 
     @property
     def commit_safe_end(self) -> int:
-        """The rows of the calls before the first that has not ended, with the space above them."""
+        """The rows of the calls before the first running one, with the space above them."""
         return self._ended_rows + 1
 
     def draw(self, width: int) -> list[str]:
-        """One row for every call, with what was read below it when expanded."""
+        """One row per call, with the content below it when expanded."""
         rows: list[str] = []
         first_open: int | None = None
         for call, pictures in self._calls:
@@ -89,8 +96,8 @@ class ReadGroupBlock(Block):
         return rows
 
 
-def mark(state: State, look: Look) -> str:
-    """One character for how a call goes."""
+def mark(state: State, look: TranscriptOptions) -> str:
+    """One character for the state of a call."""
     character, token = _MARKS[state]
     return look.theme.paint(token)(character)
 
@@ -105,7 +112,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}h {minutes % 60:02}m"
 
 
-def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
+def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: int) -> list[str]:
     shown = _shown(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
     note = _note(call, shown, look)
@@ -119,15 +126,15 @@ def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 
 
-def _shown(call: Call, look: Look, width: int) -> Shown:
-    """What an extension shows of a call, or what the tool's own view does."""
+def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+    """Returns the view of an extension, or of the tool."""
     rows = look.views.tool(call, width, expanded=look.is_expanded)
     if rows is None:
         return view_of(call.name)(call, look, width)
-    return Shown(rows[0] if rows else "", rows[1:])
+    return ToolView(rows[0] if rows else "", rows[1:])
 
 
-def _note(call: Call, shown: Shown, look: Look) -> str:
+def _note(call: ToolCallState, shown: ToolView, look: TranscriptOptions) -> str:
     parts = [shown.note] if shown.note else []
     if call.state == "interrupted":
         parts.append(look.theme.paint("warning")("interrupted"))
@@ -137,7 +144,7 @@ def _note(call: Call, shown: Shown, look: Look) -> str:
 
 
 def _short_title(head: str, title: str, note: str, width: int, *, by_path: bool) -> str:
-    """A title with a note behind it; the note is what stays when there is little room."""
+    """A title with a note behind it; the title is truncated first."""
     room = max(width - (visible_width(note) + 2 if note else 0), 8) - visible_width(head)
     if by_path and (left_out := visible_width(title) - room) > 0:
         title = "…" + slice_columns(title, left_out + 1, room - 1)

@@ -1,4 +1,4 @@
-"""The transcript as a component: blocks, and what a person can switch about all of them."""
+"""The transcript component: blocks, and the options for all of them."""
 
 from __future__ import annotations
 
@@ -7,61 +7,63 @@ from typing import TypeAlias
 
 from pi.base.terminal_text import one_line
 from pi.coding.session.context import DisplayTranscript
-from pi.modes.interactive.transcript.block import Look
-from pi.modes.interactive.transcript.builder import Feed
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.builder import TranscriptBuilder
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
     Level,
     NoticeBlock,
-    SaidBlock,
+    OutputBlock,
     UserBashBlock,
 )
 from pi.tui.component import Component
 from pi.tui.transcript import Transcript
 
-MOST_LOADED = 300
-"""Messages of an earlier day that are drawn: a session of ten thousand must open at once."""
-MOST_UNFOLDED = 1_000
-"""Earlier ones that are added each time everything is unfolded: a key must not take seconds."""
+MAX_LOADED = 300
+"""Stored messages that are drawn: a session of ten thousand must open at once."""
+MAX_UNFOLDED = 1_000
+"""Earlier messages added per expansion: a key must not take seconds."""
 
 Earlier: TypeAlias = Callable[[int | None], DisplayTranscript]
-"""Reads messages that end at a place of the log."""
+"""Reads messages that end at a position of the log."""
 
 
 class TranscriptView:
-    """What was said and done, from top to bottom."""
+    """The transcript, from top to bottom."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
         self._blocks = Transcript()
-        self._feed = Feed(look, self._blocks.add_child)
+        self._feed = TranscriptBuilder(look, self._blocks.add_child)
         self._earlier: tuple[DividerBlock, int | None, Earlier] | None = None
-        """The divider that stands for earlier messages, where they end, and how to read them."""
+        """The divider for earlier messages, where they end, and the function that reads them."""
 
     @property
     def component(self) -> Transcript:
-        """What is put on the screen."""
+        """The component to draw."""
         return self._blocks
 
-    def hear(self, event: object) -> None:
-        """Take note of something that the session tells."""
-        self._feed.hear(event)
+    def handle_event(self, event: object) -> None:
+        """Handles a session event."""
+        self._feed.handle_event(event)
 
     def clear(self) -> None:
-        """Show nothing, because another conversation follows."""
+        """Clears the transcript for another conversation."""
         self._blocks.clear()
         self._earlier = None
-        self._feed = Feed(self.look, self._blocks.add_child)
+        self._feed = TranscriptBuilder(self.look, self._blocks.add_child)
 
     def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
-        """Show a conversation of before; of a long one ``transcript`` has the end.
+        """Shows a stored conversation; of a long one ``transcript`` has the end.
 
-        ``earlier`` reads what comes before that, once everything is to be unfolded.
+        ``earlier`` reads what comes before that, when the transcript is expanded.
         """
         self._earlier = None
         self._show(transcript, self._feed, earlier)
 
-    def _show(self, transcript: DisplayTranscript, feed: Feed, earlier: Earlier | None) -> None:
+    def _show(
+        self, transcript: DisplayTranscript, feed: TranscriptBuilder, earlier: Earlier | None
+    ) -> None:
         if transcript.earlier:
             noun = "message" if transcript.earlier == 1 else "messages"
             more = f" ({self.look.expand_key()} for more)" if earlier is not None else ""
@@ -72,50 +74,50 @@ class TranscriptView:
         feed.load(transcript.items)
 
     def _unfold_earlier(self) -> None:
-        """Show more of the messages before those that were loaded, in place of their divider."""
+        """Replaces the divider by more of the earlier messages."""
         if self._earlier is None:
             return
         (divider, end, earlier), self._earlier = self._earlier, None
         blocks: list[Component] = []
-        self._show(earlier(end), Feed(self.look, blocks.append), earlier)
+        self._show(earlier(end), TranscriptBuilder(self.look, blocks.append), earlier)
         self._blocks.replace_child(divider, blocks)
 
     def add(self, block: Component) -> None:
-        """Put a block below the others."""
+        """Adds a block."""
         self._feed.add(block)
 
-    def say(self, told: Component) -> None:
-        """Put what a command tells below the others, with the usual space above it."""
-        self.add(SaidBlock(self.look, told))
+    def add_output(self, output: Component) -> None:
+        """Adds the output of a command, with the usual space above it."""
+        self.add(OutputBlock(self.look, output))
 
     def notice(self, text: str, level: Level = "info") -> None:
-        """Tell something for good."""
+        """Adds a notice."""
         self._feed.remark(NoticeBlock(self.look, text, level))
 
     def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
-        """A block for a command that the person runs now."""
+        """Adds and returns a block for a shell command of the user."""
         block = UserBashBlock(self.look, command, is_excluded=is_excluded)
         self.add(block)
         return block
 
     def toggle_expanded(self) -> bool:
-        """Fold or unfold everything; whether it is unfolded now."""
+        """Expands or folds everything; returns whether it is expanded now."""
         self.expand(expanded=not self.look.is_expanded)
         return self.look.is_expanded
 
     def expand(self, *, expanded: bool) -> None:
-        """Show everything whole, or folded; more of a long conversation is shown when unfolded."""
+        """Expands or folds everything; expanding also shows more of a long conversation."""
         if expanded:
             self._unfold_earlier()
         self.look.is_expanded = expanded
         self._blocks.invalidate()
 
     def hide_thinking(self, *, hidden: bool) -> None:
-        """Show thoughts, or only that there are some."""
+        """Shows or hides thinking."""
         self.look.hides_thinking = hidden
         self._blocks.invalidate()
 
     def call_thinking(self, label: str) -> None:
-        """Say what stands for thoughts that are hidden."""
+        """Sets the label of hidden thinking."""
         self.look.thinking_label = one_line(label)
         self._blocks.invalidate()

@@ -1,6 +1,6 @@
-"""The multi-line editor, one part per state it has.
+"""The multi-line editor.
 
-``document`` is the text with its undo, kill ring and paste markers, and knows nothing of a screen;
-``viewport`` lays it out in rows; ``completion`` and ``history`` propose other text; ``editor`` puts
-keys in and takes rows out.
+``document`` is the text with undo, kill ring and paste markers, independent of a screen. ``layout``
+wraps it into rows and draws them, ``suggestions`` and ``history`` propose other text, and
+``editor`` handles keys and returns rows.
 """

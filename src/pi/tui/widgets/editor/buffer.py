@@ -1,4 +1,4 @@
-"""Lines of text with a cursor that is always somewhere in them."""
+"""Lines of text with a cursor; text units, word boundaries and cursor motions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.tui.text.width import graphemes
 
 
 class Position(NamedTuple):
-    """A place between two characters: a line, and how many characters of it are before."""
+    """A position between two characters: a line, and the number of characters before it."""
 
     row: int
     col: int
@@ -22,21 +22,21 @@ START = Position(0, 0)
 
 
 class Edit(Record, kw_only=False):
-    """One change: at ``start``, ``removed`` gave way to ``inserted``."""
+    """One change: at ``start``, ``inserted`` replaced ``removed``."""
 
     start: Position
     removed: str
     inserted: str
     cursor: Position
-    """Where the cursor was before."""
+    """The cursor before the change."""
 
     def inverse(self, cursor: Position) -> Edit:
-        """The change that takes this one back; ``cursor`` is where it will be undone from."""
+        """Returns the change that reverts this one; ``cursor`` is the cursor before reverting."""
         return Edit(self.start, self.inserted, self.removed, cursor)
 
 
 class Buffer:
-    """Text as lines, of which there is always at least one, and a cursor in it."""
+    """Text as one or more lines, with a cursor."""
 
     def __init__(self, text: str = "") -> None:
         self._lines = text.split("\n")
@@ -50,14 +50,14 @@ class Buffer:
 
     @property
     def text(self) -> str:
-        """All lines."""
+        """The whole text."""
         if self._text is None:
             self._text = "\n".join(self._lines)
         return self._text
 
     @property
     def cursor(self) -> Position:
-        """Where typing goes."""
+        """The cursor position."""
         return self._cursor
 
     @cursor.setter
@@ -71,23 +71,23 @@ class Buffer:
 
     @property
     def end(self) -> Position:
-        """The place after all text."""
+        """The position after the last character."""
         return Position(len(self._lines) - 1, len(self._lines[-1]))
 
     def nearest(self, position: Position) -> Position:
-        """The place in the text that is nearest to a place that may be outside."""
+        """Returns the position in the text that is nearest to ``position``."""
         row = min(max(position.row, 0), len(self._lines) - 1)
         return Position(row, min(max(position.col, 0), len(self._lines[row])))
 
     def between(self, start: Position, end: Position) -> str:
-        """The text from one place to a later one."""
+        """Returns the text between two positions."""
         if start.row == end.row:
             return self._lines[start.row][start.col : end.col]
         first, last = self._lines[start.row][start.col :], self._lines[end.row][: end.col]
         return "\n".join([first, *self._lines[start.row + 1 : end.row], last])
 
     def replace(self, start: Position, end: Position, text: str) -> Edit:
-        """Put ``text`` where there was other text; the cursor goes behind it."""
+        """Replaces the text between two positions; the cursor moves behind it."""
         edit = Edit(start, self.between(start, end), text, self._cursor)
         head, tail = self._lines[start.row][: start.col], self._lines[end.row][end.col :]
         self._lines[start.row : end.row + 1] = f"{head}{text}{tail}".split("\n")
@@ -96,36 +96,36 @@ class Buffer:
         return edit
 
     def apply(self, edit: Edit) -> None:
-        """Make a change that was made before, or an inverse."""
+        """Applies an earlier change or an inverse."""
         self.replace(edit.start, after(edit.start, edit.removed), edit.inserted)
 
 
 def after(start: Position, text: str) -> Position:
-    """Where a text that begins at ``start`` ends."""
+    """Returns the end of a text that begins at ``start``."""
     breaks = text.count("\n")
     if not breaks:
         return Position(start.row, start.col + len(text))
     return Position(start.row + breaks, len(text) - text.rindex("\n") - 1)
 
 
-# What the cursor steps over as a whole: graphemes, and paste markers.
-
-
 Spans = Callable[[str], Sequence[tuple[int, int]]]
 
 
-class Units:
-    """Cuts lines into units. ``spans`` tells which parts of a line must not be cut."""
+class TextUnits:
+    """Splits lines into units that the cursor steps over: graphemes and paste markers.
+
+    ``spans`` returns the parts of a line that must not be split.
+    """
 
     def __init__(self, spans: Spans = lambda line: ()) -> None:
         self._spans = spans
 
     def is_plain(self, line: str) -> bool:
-        """Whether every character of the line is a unit."""
+        """Returns whether every character of the line is a unit."""
         return line.isascii() and not self._spans(line)
 
     def split(self, line: str) -> list[str]:
-        """The units of a line, in order."""
+        """Returns the units of a line in order."""
         if self.is_plain(line):
             return list(line)
         units: list[str] = []
@@ -138,21 +138,21 @@ class Units:
         return units
 
     def before(self, line: str, col: int) -> int:
-        """Where the unit before a place begins."""
+        """Returns the start of the unit before a column."""
         if self.is_plain(line):
             return max(col - 1, 0)
         borders = self._borders(line)
         return borders[max(bisect_left(borders, col) - 1, 0)]
 
     def after(self, line: str, col: int) -> int:
-        """Where the unit at a place ends."""
+        """Returns the end of the unit at a column."""
         if self.is_plain(line):
             return min(col + 1, len(line))
         borders = self._borders(line)
         return borders[min(bisect_right(borders, col), len(borders) - 1)]
 
     def border(self, line: str, col: int) -> int:
-        """The place itself if it is between two units, else the end of the unit around it."""
+        """Returns ``col`` if it is between two units, otherwise the end of the unit around it."""
         if self.is_plain(line):
             return col
         borders = self._borders(line)
@@ -162,11 +162,10 @@ class Units:
         return [0, *accumulate(map(len, self.split(line)))]
 
 
-# Where words begin and end.
-#
-# Letters, digits and underscores of one script make a word; so do runs of blanks, of ASCII
-# punctuation and of other signs. Between Han, Hiragana and Katakana a word ends too, which comes
-# close to what a reader of Japanese or Chinese expects without a dictionary.
+# Word boundaries.
+# Letters, digits and underscores of one script form a word; so do runs of spaces, of ASCII
+# punctuation and of other symbols. A word also ends between Han, Hiragana and Katakana, which is
+# close to what a reader of Japanese or Chinese expects, without a dictionary.
 
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~")
@@ -183,7 +182,7 @@ _SCRIPTS = (
 
 
 def first_word(units: Iterable[str]) -> int:
-    """How many characters the blanks at the front and the word behind them have."""
+    """Returns the number of characters of the leading spaces and the first word."""
     length = 0
     for kind, run in groupby(units, kind_of):
         length += sum(map(len, run))
@@ -193,7 +192,7 @@ def first_word(units: Iterable[str]) -> int:
 
 
 def kind_of(unit: str) -> str:
-    """What sort of word a grapheme belongs to; a paste marker is a word by itself."""
+    """Returns the word class of a grapheme; a paste marker is a word by itself."""
     if len(unit) > 1 and unit[0] == "[":
         return unit
     char = unit[0]
@@ -208,79 +207,79 @@ def kind_of(unit: str) -> str:
     return "sign"
 
 
-# Where the cursor goes. Each motion is a question about a buffer; none changes it.
+# Cursor motions. A motion returns a position and does not change the buffer.
 
 
-Motion: TypeAlias = Callable[[Buffer, Units], Position]
+Motion: TypeAlias = Callable[[Buffer, TextUnits], Position]
 
 
-def left(buffer: Buffer, units: Units) -> Position:
-    """One unit back, over line ends too."""
+def left(buffer: Buffer, units: TextUnits) -> Position:
+    """One unit back, across line ends."""
     row, col = buffer.cursor
     if col == 0:
         return _end_of_line_before(buffer)
     return Position(row, units.before(buffer.line, col))
 
 
-def right(buffer: Buffer, units: Units) -> Position:
-    """One unit on, over line ends too."""
+def right(buffer: Buffer, units: TextUnits) -> Position:
+    """One unit forward, across line ends."""
     row, col = buffer.cursor
     if col == len(buffer.line):
         return _start_of_line_after(buffer)
     return Position(row, units.after(buffer.line, col))
 
 
-def word_left(buffer: Buffer, units: Units) -> Position:
-    """To the start of the word before, or over one line end."""
+def word_left(buffer: Buffer, units: TextUnits) -> Position:
+    """To the start of the previous word, or across one line end."""
     row, col = buffer.cursor
     if col == 0:
         return _end_of_line_before(buffer)
     return Position(row, col - first_word(reversed(units.split(buffer.line[:col]))))
 
 
-def word_right(buffer: Buffer, units: Units) -> Position:
-    """To the end of the word after, or over one line end."""
+def word_right(buffer: Buffer, units: TextUnits) -> Position:
+    """To the end of the next word, or across one line end."""
     row, col = buffer.cursor
     if col == len(buffer.line):
         return _start_of_line_after(buffer)
     return Position(row, col + first_word(units.split(buffer.line[col:])))
 
 
-def line_start(buffer: Buffer, units: Units) -> Position:
+def line_start(buffer: Buffer, units: TextUnits) -> Position:
     """To the first column."""
     return Position(buffer.cursor.row, 0)
 
 
-def line_end(buffer: Buffer, units: Units) -> Position:
-    """Behind the last character of the line."""
+def line_end(buffer: Buffer, units: TextUnits) -> Position:
+    """To the end of the line."""
     return Position(buffer.cursor.row, len(buffer.line))
 
 
-def before_line(buffer: Buffer, units: Units) -> Position:
-    """To the start of the line; from there, behind the line before."""
+def before_line(buffer: Buffer, units: TextUnits) -> Position:
+    """To the start of the line; from there, to the end of the previous line."""
     return line_start(buffer, units) if buffer.cursor.col else _end_of_line_before(buffer)
 
 
-def behind_line(buffer: Buffer, units: Units) -> Position:
-    """To the end of the line; from there, to the line after."""
+def behind_line(buffer: Buffer, units: TextUnits) -> Position:
+    """To the end of the line; from there, to the next line."""
     at_end = buffer.cursor.col == len(buffer.line)
     return _start_of_line_after(buffer) if at_end else line_end(buffer, units)
 
 
-def text_start(buffer: Buffer, units: Units) -> Position:
-    """Before everything."""
+def text_start(buffer: Buffer, units: TextUnits) -> Position:
+    """To the start of the text."""
     return Position(0, 0)
 
 
-def text_end(buffer: Buffer, units: Units) -> Position:
-    """Behind everything."""
+def text_end(buffer: Buffer, units: TextUnits) -> Position:
+    """To the end of the text."""
     return buffer.end
 
 
 def forward_to(char: str) -> Motion:
-    """A motion to the next ``char``, on whatever line; nowhere if there is none."""
+    """Returns a motion to the next ``char`` on any line; it does not move if there is none."""
 
-    def motion(buffer: Buffer, units: Units) -> Position:
+    def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
         for at, line in enumerate(buffer.lines[row:], row):
             for place in _places(char, line, units):
@@ -292,9 +291,9 @@ def forward_to(char: str) -> Motion:
 
 
 def back_to(char: str) -> Motion:
-    """A motion to the ``char`` before, on whatever line; nowhere if there is none."""
+    """Returns a motion to the previous ``char`` on any line; it does not move if there is none."""
 
-    def motion(buffer: Buffer, units: Units) -> Position:
+    def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
         for at in range(row, -1, -1):
             for place in reversed(_places(char, buffer.lines[at], units)):
@@ -305,8 +304,8 @@ def back_to(char: str) -> Motion:
     return motion
 
 
-def _places(char: str, line: str, units: Units) -> list[int]:
-    """Where a character is a unit of a line by itself."""
+def _places(char: str, line: str, units: TextUnits) -> list[int]:
+    """Returns the columns at which a character is a unit of its own."""
     if char not in line:
         return []
     split = units.split(line)

@@ -1,7 +1,7 @@
-"""The text being edited, with everything that has to change along with it.
+"""The edited text with undo, kill ring and paste markers; the edits of keys as data.
 
-Every change goes through here, so that it can be undone, and so that the cursor never ends up
-inside a character or a paste marker.
+All changes go through ``Document``, so that they can be undone and the cursor is never inside a
+grapheme or a paste marker.
 """
 
 from __future__ import annotations
@@ -13,55 +13,49 @@ from typing import Literal, TypeAlias
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise
 from pi.tui.widgets.editor import buffer
-from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, Units, after
+from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, TextUnits, after
 from pi.tui.widgets.editor.history import KillRing
 
-# Long pastes, shown as short markers and sent in full.
-
-
-MOST_LINES = 10
-MOST_CHARACTERS = 1000
+MAX_LINES = 10
+MAX_CHARACTERS = 1000
 
 _MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
 
 
 class PasteMarkers:
-    """The texts behind the markers of one prompt."""
+    """Long pastes, shown as short markers and submitted in full."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def shorten(self, text: str) -> str:
-        """A marker for a long text; a short one stays as it is."""
+        """Returns a marker for a long text; a short text is unchanged."""
         lines = text.count("\n") + 1
-        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
-        size = f"+{lines} lines" if lines > MOST_LINES else f"{len(text)} chars"
+        size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
         marker = f"[paste #{len(self._texts) + 1} {size}]"
         self._texts[marker] = text
         return marker
 
     def expand(self, text: str) -> str:
-        """The text with what was pasted in place of its markers."""
+        """Returns the text with markers replaced by the pasted texts."""
         if not self._texts:
             return text
         return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Where markers are in a line. What only looks like one is ordinary text."""
+        """Returns the positions of markers in a line. Unknown markers are ordinary text."""
         if not self._texts:
             return []
         return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
 
     def clear(self) -> None:
-        """Forget all texts and count from one again."""
+        """Drops all texts and restarts the numbering."""
         self._texts.clear()
 
 
-# What was changed, to take it back and to do it again.
-
-
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
 
 class UndoStack:
@@ -72,11 +66,11 @@ class UndoStack:
         self._undone: list[list[Edit]] = []
 
     def record(self, edit: Edit, *, joins: bool = False) -> None:
-        """Remember an edit, as a step of its own or as part of the one before."""
+        """Records an edit as a new step, or joins it to the last one."""
         self._undone.clear()
         if not (joins and self._done):
             self._done.append([edit])
-            del self._done[:-MOST_STEPS]
+            del self._done[:-MAX_STEPS]
             return
         step = self._done[-1]
         last = step[-1]
@@ -86,15 +80,15 @@ class UndoStack:
             step.append(edit)
 
     def undo(self, buffer: Buffer) -> bool:
-        """Take the last step back; whether there was one."""
+        """Reverts the last step. Returns whether there was one."""
         return _moved_cursor(self._done, self._undone, buffer)
 
     def redo(self, buffer: Buffer) -> bool:
-        """Make the last undone step again; whether there was one."""
+        """Repeats the last reverted step. Returns whether there was one."""
         return _moved_cursor(self._undone, self._done, buffer)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drops all steps."""
         self._done.clear()
         self._undone.clear()
 
@@ -116,14 +110,14 @@ def _moved_cursor(source: list[list[Edit]], target: list[list[Edit]], buffer: Bu
 TAB = " " * 4
 
 _Step: TypeAlias = Literal["", "typed", "deleted", "killed", "yanked", "browsed"]
-"""What was done last; some things go on where they left off."""
+"""The last operation; some operations continue the previous one."""
 
 
 class Document:
     """Text, cursor, undo, kill ring and paste markers.
 
-    A ``private`` document keeps nothing of what was typed but the text itself: no undo, no kill
-    ring, no markers. ``single_line`` turns line ends into blanks.
+    A ``private`` document keeps only the text: no undo, no kill ring, no markers. ``single_line``
+    replaces line ends by spaces.
     """
 
     def __init__(self, *, private: bool = False, single_line: bool = False) -> None:
@@ -136,8 +130,8 @@ class Document:
         self._last: _Step = ""
         self._yanked_at = START
         self.version = 0
-        """Another number after every change of the text."""
-        self.units = Units(self._markers.spans)
+        """Changes with every change of the text."""
+        self.units = TextUnits(self._markers.spans)
 
     @property
     def lines(self) -> Sequence[str]:
@@ -156,30 +150,30 @@ class Document:
 
     @property
     def cursor(self) -> Position:
-        """Where typing goes."""
+        """The cursor position."""
         return self._buffer.cursor
 
     def move(self, motion: Motion) -> None:
-        """Move the cursor."""
+        """Moves the cursor."""
         self.move_to(motion(self._buffer, self.units))
 
     def move_to(self, position: Position) -> None:
-        """Put the cursor at a place, or at the nearest that there is."""
+        """Moves the cursor to a position, or to the nearest valid one."""
         self._place_cursor(position)
         self._last = ""
 
     def type(self, text: str) -> None:
-        """Insert what was typed; letters of a word are undone together."""
+        """Inserts typed text; the letters of a word are undone together."""
         text = self._normalised(text)
         joins = self._last == "typed" and not text[:1].isspace()
         self._replace(self.cursor, self.cursor, text, "typed", joins=joins)
 
     def insert(self, text: str) -> None:
-        """Insert a text as one step."""
+        """Inserts a text as one step."""
         self._replace(self.cursor, self.cursor, self._normalised(text), "")
 
     def paste(self, text: str) -> None:
-        """Insert a pasted text, as a marker if it is long."""
+        """Inserts a pasted text, as a marker if it is long."""
         text = self._normalised(text)
         is_kept_whole = self._private or self._single_line
         self._replace(
@@ -187,13 +181,13 @@ class Document:
         )
 
     def delete(self, motion: Motion) -> None:
-        """Delete from the cursor to where a motion leads."""
+        """Deletes from the cursor to the target of a motion."""
         start, end = self._range(motion)
         if start != end:
             self._replace(start, end, "", "deleted", joins=self._last == "deleted")
 
     def kill(self, motion: Motion) -> None:
-        """Delete from the cursor to where a motion leads, and keep it for ``yank``."""
+        """Deletes from the cursor to the target of a motion, and keeps the text for ``yank``."""
         start, end = self._range(motion)
         if start == end:
             return
@@ -206,13 +200,13 @@ class Document:
         self._replace(start, end, "", "killed")
 
     def yank(self) -> None:
-        """Insert what was killed last."""
+        """Inserts the last killed text."""
         if text := self._kills.latest:
             self._yanked_at = self.cursor
             self._replace(self.cursor, self.cursor, text, "yanked")
 
     def yank_pop(self) -> None:
-        """Right after a yank: insert what was killed before that instead."""
+        """After a yank, replaces the inserted text by the one killed before it."""
         if self._last != "yanked":
             return
         start = self._yanked_at
@@ -220,19 +214,19 @@ class Document:
         self._replace(start, end, self._kills.rotate(), "yanked", joins=True)
 
     def undo(self) -> bool:
-        """Take the last step back; whether there was one."""
+        """Reverts the last step. Returns whether there was one."""
         return self._travelled(changed=self._undo.undo(self._buffer))
 
     def redo(self) -> bool:
-        """Make the last undone step again; whether there was one."""
+        """Repeats the last reverted step. Returns whether there was one."""
         return self._travelled(changed=self._undo.redo(self._buffer))
 
     def set_text(
         self, text: str, cursor: Position | None = None, *, browsing: bool = False
     ) -> None:
-        """Replace everything, as one step; the cursor goes to the end, or where it is told.
+        """Replaces the text as one step; the cursor moves to ``cursor`` or to the end.
 
-        Going through a history while ``browsing`` is one step as a whole.
+        Consecutive changes while ``browsing`` a history are one step.
         """
         joins = browsing and self._last == "browsed"
         step: _Step = "browsed" if browsing else ""
@@ -241,7 +235,7 @@ class Document:
             self._place_cursor(cursor)
 
     def clear(self) -> None:
-        """Begin another text: nothing to undo, no markers. What was killed stays."""
+        """Starts a new text without undo and markers. The kill ring is kept."""
         self.version += 1
         self._kills.change(self._markers.expand)
         self._buffer = Buffer()
@@ -277,9 +271,6 @@ class Document:
     def _place_cursor(self, position: Position) -> None:
         row, col = self._buffer.nearest(position)
         self._buffer.cursor = Position(row, self.units.border(self.lines[row], col))
-
-
-# What keys do to a document, as data: the multi-line editor and the single-line field share it.
 
 
 Do: TypeAlias = Callable[[Document], object]
@@ -318,7 +309,10 @@ EDITS: dict[str, Do] = {
 
 
 def edit(document: Document, actions: Sequence[str]) -> str | None:
-    """Do the first of the actions that is an edit; says which one it was."""
+    """Runs the first action that is an edit. Returns its name.
+
+    The multi-line editor and the single-line field share these edits.
+    """
     for action in actions:
         if do := EDITS.get(action):
             do(document)

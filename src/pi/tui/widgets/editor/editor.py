@@ -9,7 +9,7 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -19,13 +19,13 @@ from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
 from pi.tui.widgets.editor.layout import Viewport, border, text_row
-from pi.tui.widgets.editor.suggestions import Sleep, Suggesting
+from pi.tui.widgets.editor.suggestions import Sleep, SuggestionPopup
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
-_LEAST_ROWS = 5
+_MIN_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
 _VERTICAL = {
     "tui.editor.cursorUp",
@@ -37,19 +37,19 @@ _ASKING_AGAIN = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"
 
 
 class EditorTheme(Record):
-    """How an ``Editor`` looks."""
+    """The style of an ``Editor``."""
 
     border: Paint = unpainted
     suggestions: SelectTheme = SelectTheme()
 
 
 class Editor:
-    """Text over several lines between two borders, with suggestions below.
+    """Multi-line text between two borders, with suggestions below.
 
-    ``screen_rows`` tells the height of the screen, of which the editor takes less than a third;
-    ``tasks`` is where providers are asked (without it there are no suggestions), and
-    ``request_render`` is called when an answer has come. ``on_submit`` gets the text with long
-    pastes in full, ``on_change`` the text as it is shown.
+    ``screen_rows`` returns the height of the screen; the editor uses less than a third of it.
+    Providers run in ``tasks`` (without it there are no suggestions), and ``request_render`` is
+    called when suggestions arrive. ``on_submit`` receives the text with long pastes in full,
+    ``on_change`` the text as shown.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Editor:
         """Whether the cursor is shown."""
         self.border_color = theme.border
         self.label = ""
-        """What stands in the top border; it may have styles, and must be fit for the screen."""
+        """The label in the top border. It may have styles, and must be sanitised."""
         self._keymap = keymap or Keymap()
         self._screen_rows = screen_rows
         self._request_render = request_render
@@ -77,8 +77,8 @@ class Editor:
         self._viewport = Viewport(self._document.units)
         self._history = PromptHistory()
         self._browsed = -1
-        """The version of the text that the history has put in."""
-        self._suggesting = Suggesting(
+        """The version of the text that the history has inserted."""
+        self._popup = SuggestionPopup(
             self._document,
             self._keymap,
             theme.suggestions,
@@ -90,50 +90,50 @@ class Editor:
         self._jump: Callable[[str], Motion] | None = None
         self._padding = 0
         self._width = 80
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def get_text(self) -> str:
-        """The text as it is shown, with markers for long pastes."""
+        """Returns the text as shown, with markers for long pastes."""
         return self._document.text
 
     def get_expanded_text(self) -> str:
-        """The text as it will be submitted, with long pastes in full."""
+        """Returns the text to submit, with long pastes in full."""
         return self._document.expanded
 
     def set_text(self, text: str) -> None:
-        """Replace the text, which can be undone; the cursor goes to its end."""
-        self._suggesting.close()
+        """Replaces the text, which can be undone; the cursor moves to its end."""
+        self._popup.close()
         self._change(lambda: self._document.set_text(text))
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Insert text as if it had been there, with no marker however long it is."""
-        self._suggesting.close()
+        """Inserts text without a paste marker, however long it is."""
+        self._popup.close()
         self._change(lambda: self._document.insert(text))
 
     def add_to_history(self, text: str) -> None:
-        """Make a prompt one that Up leads to."""
+        """Adds a prompt to the history."""
         self._history.add(text)
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Say who knows what could be meant."""
-        self._suggesting.set_provider(provider)
+        """Sets the completion provider."""
+        self._popup.set_provider(provider)
         self._memory.forget()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """How many suggestions are visible at once, for the next that come."""
-        self._suggesting.max_visible = rows
+        """Sets how many suggestions are visible, starting with the next ones."""
+        self._popup.max_visible = rows
 
     def set_padding_x(self, columns: int) -> None:
-        """Keep columns free on both sides of the text."""
+        """Sets the free columns on both sides of the text."""
         self._padding = max(columns, 0)
         self._memory.forget()
 
     def handle_input(self, data: str) -> None:
-        """Take one key or one paste."""
+        """Handles one key or one paste."""
         self._change(lambda: self._take_input(data))
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Put the cursor where the left button is pressed in the text, and want the keys."""
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
+        """Moves the cursor to where the left button is pressed, and requests the focus."""
         row = event.y - 1
         if (event.type, event.button) != ("press", "left") or row < 0:
             return None
@@ -141,21 +141,21 @@ class Editor:
         if row >= len(self._viewport.visible):
             return None
         place = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
-        self._suggesting.close()
-        self._viewport.forget_column()
+        self._popup.close()
+        self._viewport.reset_column()
         self._change(lambda: self._document.move_to(place))
-        # Whoever sends mouse events has loaded it; the main screen never needs it.
-        from pi.tui.mouse import MouseAnswer
+        # lazy: needed in fullscreen mode only, where it is loaded already
+        from pi.tui.mouse import MouseResult
 
-        return MouseAnswer(handled=True, focus=True, render=True)
+        return MouseResult(handled=True, focus=True, render=True)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
-        self._suggesting.invalidate()
+        self._popup.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The borders, the rows of text around the cursor, and suggestions."""
+        """Returns the borders, the rows of text around the cursor, and suggestions."""
         circumstances = (self.focused, self.label, self.border_color, self._screen_rows())
         return self._memory.rows(width, self._draw, *circumstances)
 
@@ -174,33 +174,33 @@ class Editor:
             drawn = text_row(text, cursor, self._document.units, width=width - len(margin))
             rows.append(margin + drawn)
         rows.append(border(width, paint, note=below))
-        return rows + self._suggesting.render(width)
+        return rows + self._popup.render(width)
 
     @property
-    def passing_rows(self) -> int:
-        """How many of the rows are suggestions."""
-        return len(self._suggesting.render(self._width))
+    def transient_rows(self) -> int:
+        """The number of rows with suggestions."""
+        return len(self._popup.render(self._width))
 
     def _pad(self, width: int) -> int:
         return min(self._padding, max(width - 2, 0) // 2)
 
     def _lay_out(self) -> None:
-        # One column stays free at the right, in the padding if there is some: the cursor stands
-        # there behind a full row.
+        # One column stays free at the right, in the padding if there is some, for the cursor after
+        # a full row.
         padding = self._pad(self._width)
         width = self._width - max(2 * padding, 1)
-        height = max(_LEAST_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
+        height = max(_MIN_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
         self._viewport.update(
             self._document.lines, self._document.cursor, width=width, height=height
         )
 
     def _change(self, do: Callable[[], None]) -> None:
-        """Do something that may change what is shown, and tell if it changed the text."""
+        """Runs an operation and calls ``on_change`` if it changed the text."""
         before = self._document.version
         do()
         self._memory.forget()
         if self._document.version != before:
-            self._viewport.forget_column()
+            self._viewport.reset_column()
             self.on_change(self._document.text)
 
     def _deliver(self, do: Callable[[], None]) -> None:
@@ -208,11 +208,11 @@ class Editor:
         self._request_render()
 
     def _take_input(self, data: str) -> None:
-        if self._suggesting.is_entering:  # whoever types on wants no help any more
-            self._suggesting.close()
+        if self._popup.is_entering:  # further typing cancels the pending Enter
+            self._popup.close()
             self._submit()
         if data.startswith(PASTE_START):
-            self._suggesting.close()
+            self._popup.close()
             self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
             return
         text = printable_text(data)
@@ -222,8 +222,8 @@ class Editor:
             return
         actions = self._keymap.actions(data)
         if not _VERTICAL.intersection(actions):
-            self._viewport.forget_column()
-        match self._suggesting.handle_input(data, actions):
+            self._viewport.reset_column()
+        match self._popup.handle_input(data, actions):
             case "handled":
                 return
             case "submit":
@@ -234,17 +234,17 @@ class Editor:
     def _act(self, actions: Sequence[str], text: str) -> None:
         for action in actions:
             if do := _ACTIONS.get(action):
-                self._suggesting.close()
+                self._popup.close()
                 do(self)
                 return
         if done := edit(self._document, actions):
             if done in _ASKING_AGAIN:
-                self._suggesting.ask()
+                self._popup.request()
             else:
-                self._suggesting.close()
+                self._popup.close()
         elif text:
             self._document.type(text)
-            self._suggesting.ask()
+            self._popup.request()
 
     def _up(self) -> None:
         self._lay_out()
@@ -287,13 +287,13 @@ class Editor:
             self._browsed = self._document.version
 
     def _jump_by(self, motion: Callable[[str], Motion]) -> None:
-        """Jump to the character that is typed next."""
+        """Waits for a key, and jumps to that character."""
         self._jump = motion
 
     def _entered(self) -> None:
-        """Enter was pressed, and what is suggested is known now."""
-        if self._suggesting.confirm() != "handled":
-            self._suggesting.close()
+        """Handles a pending Enter once the suggestions are known."""
+        if self._popup.confirm() != "handled":
+            self._popup.close()
             self._submit()
 
     def _submit(self) -> None:
@@ -319,6 +319,6 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.editor.jumpBackward": lambda editor: editor._jump_by(buffer.back_to),
     "tui.input.newLine": lambda editor: editor._document.insert("\n"),
     "tui.input.submit": Editor._submit,
-    "tui.input.tab": lambda editor: editor._suggesting.complete(),
+    "tui.input.tab": lambda editor: editor._popup.complete(),
 }
-"""What keys do beyond the edits that every field knows."""
+"""Actions beyond the edits that every field has."""

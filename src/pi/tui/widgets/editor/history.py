@@ -1,4 +1,4 @@
-"""The prompts of before, to go through with the arrow keys."""
+"""The prompt history and the kill ring."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_HISTORY_ENTRIES = 100
 
 
 class PromptHistory:
-    """Earlier prompts, and the draft that was there before going through them."""
+    """Earlier prompts, and the draft from before browsing them."""
 
     def __init__(self) -> None:
         self._entries: list[str] = []
@@ -17,7 +17,7 @@ class PromptHistory:
         self._draft = ""
 
     def add(self, text: str) -> None:
-        """Keep a prompt, unless it is empty or the same as the last one."""
+        """Adds a prompt, unless it is empty or equal to the last one."""
         text = text.strip()
         if text and text != (self._entries[-1] if self._entries else ""):
             self._entries.append(text)
@@ -26,11 +26,11 @@ class PromptHistory:
 
     @property
     def browsing(self) -> bool:
-        """Whether an earlier prompt is shown in place of the draft."""
+        """Whether an earlier prompt is shown instead of the draft."""
         return self._at is not None
 
     def previous(self, draft: str) -> str | None:
-        """The prompt before the one shown, if there is one; the ``draft`` is kept meanwhile."""
+        """Returns the prompt before the current one, if any. Saves the ``draft`` first."""
         at = len(self._entries) if self._at is None else self._at
         if at == 0:
             return None
@@ -40,7 +40,7 @@ class PromptHistory:
         return self._entries[self._at]
 
     def next(self) -> str | None:
-        """The prompt after the one shown, at last the draft; nothing if that is shown already."""
+        """Returns the prompt after the current one, finally the draft; None after that."""
         if self._at is None:
             return None
         self._at += 1
@@ -50,42 +50,39 @@ class PromptHistory:
         return self._draft
 
     def leave(self) -> None:
-        """Take what is shown for the draft from now on."""
+        """Makes the shown text the new draft."""
         self._at = None
-
-
-# The texts that were deleted in pieces larger than a character, to insert them again.
 
 
 MAX_KILL_RING_ENTRIES = 60
 
 
 class KillRing:
-    """Deleted texts, the latest first in line."""
+    """Killed texts, latest first, for ``yank``."""
 
     def __init__(self) -> None:
         self._entries: deque[str] = deque(maxlen=MAX_KILL_RING_ENTRIES)
 
     def add(self, text: str) -> None:
-        """Keep a text."""
+        """Adds a text."""
         if text:
             self._entries.append(text)
 
     def extend(self, text: str, *, at_front: bool) -> None:
-        """Make a text part of the latest one, because it was deleted right after it."""
+        """Extends the latest text by one that was deleted directly after it."""
         latest = self._entries.pop() if self._entries else ""
         self.add(text + latest if at_front else latest + text)
 
     @property
     def latest(self) -> str:
-        """The text to insert; empty if nothing was deleted yet."""
+        """The text to insert; empty if nothing was killed yet."""
         return self._entries[-1] if self._entries else ""
 
     def rotate(self) -> str:
-        """Put the latest text last, and give the one before it."""
+        """Moves the latest text to the end. Returns the one before it."""
         self._entries.rotate(1)
         return self.latest
 
     def change(self, each: Callable[[str], str]) -> None:
-        """Replace every text by what ``each`` makes of it."""
+        """Replaces every text by the result of ``each``."""
         self._entries = deque(map(each, self._entries), maxlen=MAX_KILL_RING_ENTRIES)

@@ -1,4 +1,4 @@
-"""Lines of text as rows of a given width, and the way between the two."""
+"""Wraps lines into rows, scrolls them, and draws the rows of an editor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pi.base.records import Record
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.style import Paint, inverse
 from pi.tui.text.width import truncate_to_width, visible_width
-from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.buffer import Position, TextUnits
 
 Piece: TypeAlias = tuple[int, int]
-"""From which to which character a row shows its line."""
+"""The first and last character of a line that a row shows."""
 
 
 class Row(Record, kw_only=False):
@@ -26,23 +26,23 @@ class Row(Record, kw_only=False):
 
 
 class Layout:
-    """The rows of a text; lines that have not changed are not wrapped again.
+    """The rows of a text. Unchanged lines are not wrapped again.
 
-    Rows are as wide as told, or one column wider when they end in a blank: the caller keeps that
-    column free, as the cursor needs it at the end of a full row anyway.
+    Rows have the given width, plus one column if they end in a space. The caller keeps that column
+    free, because the cursor needs it at the end of a full row.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: TextUnits) -> None:
         self._units = units
         self._width = 0
         self._lines: list[str] = []
         self._pieces: list[list[Piece]] = []
-        """How each line is cut."""
+        """The pieces of each line."""
         self._first_rows: list[int] = [0]
-        """The number of the first row of each line, and at the end the number of all rows."""
+        """The number of the first row of each line, followed by the number of all rows."""
 
     def update(self, lines: Sequence[str], width: int) -> None:
-        """Lay the text out."""
+        """Wraps the text."""
         head = tail = 0
         if width == self._width:
             head = _same(self._lines, lines)
@@ -56,34 +56,34 @@ class Layout:
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._first_rows[-1]
 
     def row(self, number: int) -> Row:
-        """The row with a number, or the nearest there is."""
+        """Returns the row with a number, or the nearest one."""
         number = min(max(number, 0), self.height - 1)
         line = bisect_right(self._first_rows, number) - 1
         return Row(line, *self._pieces[line][number - self._first_rows[line]])
 
     def row_of(self, position: Position) -> int:
-        """The number of the row that shows a place. A place between two rows is on the second."""
+        """Returns the number of the row of a position. Between two rows it is the second."""
         starts = [start for start, _ in self._pieces[position.row]]
         return self._first_rows[position.row] + bisect_right(starts, position.col) - 1
 
     def column_of(self, position: Position) -> int:
-        """How many columns of its row are before a place."""
+        """Returns the number of columns before a position in its row."""
         row = self.row(self.row_of(position))
         return visible_width(self._lines[row.line][row.start : position.col])
 
     def position_at(self, number: int, column: int) -> Position:
-        """The place nearest to a column of a row, never in the middle of a unit."""
+        """Returns the position nearest to a column of a row, never inside a unit."""
         row = self.row(number)
         text = self._lines[row.line]
         goes_on = row.end < len(text)
         at, reached = row.start, 0
         for unit in self._units.split(text[row.start : row.end]):
             width = visible_width(unit)
-            # The end of a row that goes on is the start of the next one, so it is no goal here.
+            # The end of a wrapped row is the start of the next row, so it is not a target here.
             if reached + width > column or (goes_on and at + len(unit) >= row.end):
                 break
             at += len(unit)
@@ -92,7 +92,7 @@ class Layout:
 
 
 def _same(before: Iterable[str], now: Iterable[str]) -> int:
-    """How many lines at the front are the very same."""
+    """Returns the number of identical lines at the front."""
     count = 0
     for one, other in zip(before, now, strict=False):
         if one is not other:
@@ -101,10 +101,10 @@ def _same(before: Iterable[str], now: Iterable[str]) -> int:
     return count
 
 
-def wrap_line(line: str, width: int, units: Units) -> list[Piece]:
-    """A line in pieces of at most ``width`` columns, not counting a blank at the end of a piece.
+def wrap_line(line: str, width: int, units: TextUnits) -> list[Piece]:
+    """Splits a line into pieces of at most ``width`` columns, without a trailing space.
 
-    It is broken behind blanks and beside wide characters where possible, else anywhere.
+    Breaks after spaces and beside wide characters if possible, otherwise anywhere.
     """
     if units.is_plain(line):
         return _wrap_plain(line, width)
@@ -150,23 +150,20 @@ def _wrap_units(split: Sequence[str], width: int) -> list[Piece]:
     return [*pieces, (start, at)]
 
 
-# Which rows of a text are visible, and how the cursor moves among them.
-
-
 class Viewport:
-    """A window of rows that follows the cursor."""
+    """The visible rows, which follow the cursor."""
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: TextUnits) -> None:
         self._layout = Layout(units)
         self._layout.update([""], 1)
         self._cursor = Position(0, 0)
         self._top = 0
         self._height = 1
-        self._wanted_column: int | None = None
-        """Where vertical moves lead although shorter rows are on the way."""
+        self._target_column: int | None = None
+        """The column of vertical moves, kept across shorter rows."""
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
-        """Lay out the text anew and bring the cursor into view."""
+        """Wraps the text again and scrolls the cursor into view."""
         self._cursor = cursor
         self._layout.update(lines, max(width, 1))
         self._height = max(height, 1)
@@ -174,9 +171,9 @@ class Viewport:
         lowest = max(self._layout.height - self._height, 0)
         self._top = min(max(min(self._top, row), row - self._height + 1), lowest)
 
-    def forget_column(self) -> None:
-        """Let the next vertical move start from the column of the cursor."""
-        self._wanted_column = None
+    def reset_column(self) -> None:
+        """Makes the next vertical move start from the column of the cursor."""
+        self._target_column = None
 
     @property
     def cursor_row(self) -> int:
@@ -195,43 +192,40 @@ class Viewport:
 
     @property
     def visible(self) -> list[Row]:
-        """The rows in the window, from the top."""
+        """The visible rows, from the top."""
         end = min(self._top + self._height, self._layout.height)
         return [self._layout.row(number) for number in range(self._top, end)]
 
     @property
     def above(self) -> int:
-        """How many rows are above the window."""
+        """The number of rows above the window."""
         return self._top
 
     @property
     def below(self) -> int:
-        """How many rows are below the window."""
+        """The number of rows below the window."""
         return max(self._layout.height - self._top - self._height, 0)
 
     @property
     def page(self) -> int:
-        """How many rows a page has."""
+        """The number of rows of a page."""
         return self._height
 
     def moved(self, rows: int) -> Position:
-        """Where the cursor is some rows further down, or up."""
-        if self._wanted_column is None:
-            self._wanted_column = self._layout.column_of(self._cursor)
-        return self._layout.position_at(self.cursor_row + rows, self._wanted_column)
+        """Returns the position ``rows`` below the cursor, or above if negative."""
+        if self._target_column is None:
+            self._target_column = self._layout.column_of(self._cursor)
+        return self._layout.position_at(self.cursor_row + rows, self._target_column)
 
     def at(self, row: int, column: int) -> Position:
-        """The place at a cell of the window."""
+        """Returns the position at a cell of the window."""
         return self._layout.position_at(self._top + row, column)
 
 
-# The rows of an editor: borders, text, cursor.
-
-
 def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
-    """A line of ``width`` columns, with a label in it, a note, or the note behind the label.
+    """Returns a border of ``width`` columns with a label, a note, or both.
 
-    A label may have styles of its own; the line around it is painted.
+    A label may have its own styles; the line around it is painted.
     """
     text = label or note
     if not text or width < 8:
@@ -240,16 +234,16 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
     tail = width - 4 - visible_width(text)
     end = f" {note} ──" if label and note else ""
     line = "─" * (tail - visible_width(end)) + end
-    if visible_width(line) != tail or line == end:  # there is no room for both
+    if visible_width(line) != tail or line == end:  # no space for both
         line = "─" * tail
     return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + line)}"
 
 
-def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:
-    """A row of text, at most ``width`` columns, with the cursor at a place in it if there is one.
+def text_row(text: str, cursor: int | None, units: TextUnits, *, width: int) -> str:
+    """Returns a row of text, at most ``width`` columns, with the cursor if it is in this row.
 
-    ``CURSOR_MARKER`` comes right before the cursor that is drawn, so that the terminal's own, and
-    with it the window of an input method, is at the same place.
+    ``CURSOR_MARKER`` precedes the drawn cursor, so that the terminal's cursor, and with it the
+    window of an input method, is at the same position.
     """
     if cursor is None:
         return truncate_to_width(text, width, "…")

@@ -1,4 +1,4 @@
-"""The pop-up of suggestions below an editor."""
+"""The suggestion pop-up below an editor, and its requests to a completion provider."""
 
 from __future__ import annotations
 
@@ -14,56 +14,53 @@ from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.document import Document
 from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
 
-# Questions to a completion provider: debounced, one at a time, never answered too late.
-
-
 DEBOUNCE = 0.02
-"""Seconds without another key before a provider is asked."""
+"""Seconds without another key before a request is sent."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Completion:
-    """Asks a provider in the background, one question at a time.
+class CompletionRequests:
+    """Requests suggestions in the background, one request at a time.
 
-    A new question, or ``cancel``, ends the one before, so an answer that arrives is always for the
-    text as it was when it was asked last.
+    A new request or ``cancel`` cancels the previous one, so that a result always belongs to the
+    latest request.
     """
 
     def __init__(self, provider: Provider, tasks: TaskScope, sleep: Sleep) -> None:
         self._provider = provider
         self._tasks = tasks
         self._sleep = sleep
-        self._question: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
-    def ask(
+    def request(
         self,
         lines: Sequence[str],
         cursor: Position,
-        answered: Callable[[Suggestions | None], None],
+        on_result: Callable[[Suggestions | None], None],
         *,
         force: bool = False,
         now: bool = False,
     ) -> None:
-        """Look for suggestions at a place: at once if ``now`` or forced, else after a pause."""
+        """Requests suggestions: immediately if ``now`` or forced, otherwise debounced."""
         self.cancel()
         wait = 0.0 if force or now else DEBOUNCE
-        question = self._ask(tuple(lines), cursor, answered, force=force, wait=wait)
-        self._question = self._tasks.start(question, name="completion")
+        question = self._run_request(tuple(lines), cursor, on_result, force=force, wait=wait)
+        self._task = self._tasks.start(question, name="completion")
 
     def cancel(self) -> None:
-        """Want no answer any more."""
-        if self._question is not None:
-            self._question.cancel()
-            self._question = None
+        """Cancels the request."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
     @property
-    def is_asking(self) -> bool:
-        """Whether an answer is still to come."""
-        return self._question is not None
+    def is_pending(self) -> bool:
+        """Whether a request is pending."""
+        return self._task is not None
 
-    def is_wanted(self, lines: Sequence[str], cursor: Position) -> bool:
-        """Whether what stands before the cursor asks for suggestions by itself."""
+    def is_triggered(self, lines: Sequence[str], cursor: Position) -> bool:
+        """Returns whether the text before the cursor triggers suggestions."""
         before = lines[cursor.row][: cursor.col]
         triggers = self._provider.trigger_characters
         if "/" in triggers and cursor.row == 0 and before.startswith("/"):
@@ -72,20 +69,20 @@ class Completion:
         return any(trigger in word for trigger in triggers if trigger != "/")
 
     def completes_files(self, lines: Sequence[str], cursor: Position) -> bool:
-        """Whether Tab asks for files here."""
+        """Returns whether Tab completes files here."""
         return self._provider.should_trigger_file_completion(lines, *cursor)
 
     def take(
         self, lines: Sequence[str], cursor: Position, item: Suggestion, prefix: str
     ) -> Completed:
-        """The text with a suggestion in it."""
+        """Returns the text with a suggestion applied."""
         return self._provider.apply_completion(lines, *cursor, item, prefix)
 
-    async def _ask(
+    async def _run_request(
         self,
         lines: tuple[str, ...],
         cursor: Position,
-        answered: Callable[[Suggestions | None], None],
+        on_result: Callable[[Suggestions | None], None],
         *,
         force: bool,
         wait: float,
@@ -93,22 +90,22 @@ class Completion:
         if wait:
             await self._sleep(wait)
         found = await self._provider.get_suggestions(lines, *cursor, force=force)
-        self._question = None
-        answered(found if found and found.items else None)
+        self._task = None
+        on_result(found if found and found.items else None)
 
 
 Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
-"""What became of a key: not for the pop-up, done, or done and the text is to be submitted."""
+"""The result of a key: ignored by the pop-up, handled, or handled with the text to submit."""
 
 Deliver: TypeAlias = Callable[[Callable[[], None]], None]
-"""Does something that an answer changes although no key was pressed."""
+"""Runs a change that is caused by a result, not by a key."""
 
 _COMMAND_NAME = r"/[^\s/]+"
 _MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown"}
 
 
 class _Shown:
-    """Suggestions on the screen, and the version of the text they are for."""
+    """Visible suggestions, and the version of the text they are for."""
 
     def __init__(self, found: Suggestions, version: int, rows: SelectList) -> None:
         self.found = found
@@ -121,11 +118,11 @@ class _Shown:
         return self.found.items[int(item.value) if item else 0]
 
 
-class Suggesting:
-    """Asks for suggestions as a document changes, shows them, and puts the chosen one in.
+class SuggestionPopup:
+    """Requests suggestions as a document changes, shows them, and applies the chosen one.
 
-    Without ``tasks`` there is nobody to ask. ``entered`` is called when it is known what Enter
-    means that came before the suggestions for a command.
+    Without ``tasks`` no requests are sent. ``entered`` is called for an Enter that was pressed
+    before the suggestions for a command arrived, once its meaning is known.
     """
 
     def __init__(
@@ -147,48 +144,48 @@ class Suggesting:
         self._sleep = sleep
         self._deliver = deliver
         self._entered = entered
-        self._completion: Completion | None = None
+        self._completion: CompletionRequests | None = None
         self._shown: _Shown | None = None
         self.is_entering = False
-        """Whether Enter waits for the suggestions; a key that comes first ends the wait."""
+        """Whether Enter waits for the suggestions; another key cancels the wait."""
 
     def set_provider(self, provider: Provider) -> None:
-        """Say who is asked from now on."""
+        """Sets the provider."""
         self.close()
         if self._tasks is not None:
-            self._completion = Completion(provider, self._tasks, self._sleep)
+            self._completion = CompletionRequests(provider, self._tasks, self._sleep)
 
     @property
     def is_open(self) -> bool:
-        """Whether there are suggestions on the screen."""
+        """Whether suggestions are visible."""
         return self._shown is not None
 
     def close(self) -> None:
-        """Show no suggestions, and want none that are still to come."""
+        """Hides the suggestions and cancels the request."""
         self._shown = None
         self.is_entering = False
         if self._completion:
             self._completion.cancel()
 
-    def ask(self) -> None:
-        """Look for suggestions if the text as it is now asks for some.
+    def request(self) -> None:
+        """Requests suggestions if the text triggers them.
 
-        What is shown stays until the answer is there, so that the pop-up does not flicker.
+        Visible suggestions stay until the result arrives, so that the pop-up does not flicker.
         """
         if self._completion is None:
             return
         lines, cursor = self._document.lines, self._document.cursor
-        if self._completion.is_wanted(lines, cursor):
-            self._completion.ask(lines, cursor, self._answered)
+        if self._completion.is_triggered(lines, cursor):
+            self._completion.request(lines, cursor, self._on_result)
         else:
             self.close()
 
     def complete(self) -> None:
-        """Look for suggestions even where none come unasked; if just one fits, put it in."""
-        self._look_further(self._completed)
+        """Requests suggestions on Tab; a single match is applied."""
+        self._request_again(self._on_completed)
 
     def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
-        """Go through the suggestions, take one, or close them."""
+        """Selects, applies or closes suggestions."""
         if "tui.select.confirm" in actions:
             return self._enter() if self._is_naming_command else self.confirm()
         shown = self._shown
@@ -206,9 +203,9 @@ class Suggesting:
         return "ignored"
 
     def confirm(self) -> Outcome:
-        """Take the selected suggestion; a command that is all there is is to be submitted.
+        """Applies the selected suggestion; a complete command is submitted.
 
-        So is what was typed in full: nothing is left to take.
+        Text that was typed in full is submitted, too.
         """
         shown = self._shown
         if shown is None or not self._is_current(shown):
@@ -223,41 +220,41 @@ class Suggesting:
 
     @property
     def _is_naming_command(self) -> bool:
-        """Whether a command was typed so fast that its suggestions are still to come."""
-        is_asking = self._completion is not None and self._completion.is_asking
+        """Returns whether a command was typed before its suggestions arrived."""
+        is_asking = self._completion is not None and self._completion.is_pending
         return is_asking and re.fullmatch(_COMMAND_NAME, self._document.text) is not None
 
     def _enter(self) -> Outcome:
-        """Have Enter mean what it would have meant a moment later."""
+        """Handles Enter as if the suggestions had already arrived."""
         if self._completion is not None:
             lines, cursor = self._document.lines, self._document.cursor
-            self._completion.ask(lines, cursor, self._answered_entering, now=True)
+            self._completion.request(lines, cursor, self._on_result_entering, now=True)
             self.is_entering = True
         return "handled"
 
     def _is_current(self, shown: _Shown) -> bool:
-        """Whether suggestions are for the text as it is; it may have gone on meanwhile."""
+        """Returns whether suggestions belong to the current text."""
         return shown.version == self._document.version
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         if self._shown:
             self._shown.rows.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The suggestions, or nothing."""
+        """Returns the suggestions, or no rows."""
         return self._shown.rows.render(width) if self._shown else []
 
-    def _look_further(self, answered: Callable[[Suggestions | None], None]) -> None:
+    def _request_again(self, on_result: Callable[[Suggestions | None], None]) -> None:
         if self._completion:
             lines, cursor = self._document.lines, self._document.cursor
             files = self._completion.completes_files(lines, cursor)
-            self._completion.ask(lines, cursor, answered, force=files)
+            self._completion.request(lines, cursor, on_result, force=files)
 
-    def _answered(self, found: Suggestions | None) -> None:
+    def _on_result(self, found: Suggestions | None) -> None:
         self._deliver(lambda: self._show(found))
 
-    def _answered_entering(self, found: Suggestions | None) -> None:
+    def _on_result_entering(self, found: Suggestions | None) -> None:
         def enter() -> None:
             self._show(found)
             self.is_entering = False
@@ -265,11 +262,11 @@ class Suggesting:
 
         self._deliver(enter)
 
-    def _completed(self, found: Suggestions | None) -> None:
+    def _on_completed(self, found: Suggestions | None) -> None:
         if found and len(found.items) == 1:
             self._deliver(lambda: self._take(found.items[0], found.prefix))
         else:
-            self._answered(found)
+            self._on_result(found)
 
     def _show(self, found: Suggestions | None) -> None:
         self._shown = self._popup(found) if found else None
@@ -290,5 +287,5 @@ class Suggesting:
         self.close()
         done = self._completion.take(self._document.lines, self._document.cursor, item, prefix)
         self._document.set_text("\n".join(done.lines), Position(done.row, done.col))
-        if item.value.endswith("/"):  # a directory: go on inside
-            self._look_further(self._answered)
+        if item.value.endswith("/"):  # a directory: complete inside it
+            self._request_again(self._on_result)

@@ -1,5 +1,5 @@
-"""Markdown on a screen, cheap to extend while it streams.
+"""Markdown as a component that is cheap to extend while it streams.
 
-``splitting`` cuts the growing source where what comes before is final, ``parse`` makes blocks of
-it, ``blocks``, ``inline``, ``tables`` and ``highlight`` draw them, and ``widget`` keeps the rows.
+``streaming`` splits the growing source into final blocks and a tail, ``parse`` creates blocks,
+``draw`` and ``highlight`` draw them, and ``widget`` keeps the rows.
 """

@@ -1,4 +1,4 @@
-"""Blocks → rows."""
+"""Draws blocks, tables and inline text as rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.tui.style import Paint
 from pi.tui.text.ansi import is_linkable, link
 from pi.tui.text.width import pad_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.markdown.highlight import forget_colours, highlight
+from pi.tui.widgets.markdown.highlight import clear_highlight_cache, highlight
 from pi.tui.widgets.markdown.nodes import (
     Alignment,
     Block,
@@ -18,106 +18,103 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Inline,
     Item,
     Link,
     List,
-    Look,
-    Marked,
+    MarkdownStyle,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
 
-# Text with marks, code and links → one styled string, to be wrapped by others.
 
-
-def draw_inline(nodes: Iterable[Inline], look: Look) -> str:
-    """The styled text; line feeds in it are line breaks."""
-    return "".join(_draw(node, look) for node in nodes)
+def draw_inline(nodes: Iterable[Inline], style: MarkdownStyle) -> str:
+    """Returns inline nodes as one styled string; line feeds in it are line breaks."""
+    return "".join(_draw(node, style) for node in nodes)
 
 
 def plain_text(nodes: Iterable[Inline]) -> str:
-    """What is left without marks, as one string."""
+    """Returns the text without styles."""
     return "".join(
         node.text if isinstance(node, Plain | Code) else plain_text(node.children) for node in nodes
     )
 
 
-def _draw(node: Inline, look: Look) -> str:
-    theme = look.theme
+def _draw(node: Inline, style: MarkdownStyle) -> str:
+    theme = style.theme
     match node:
         case Plain():
             return node.text
         case Code():
             return theme.code(node.text)
-        case Marked():
+        case StyledSpan():
             paint = {"bold": theme.bold, "italic": theme.italic, "strike": theme.strike}
-            return paint[node.mark](draw_inline(node.children, look))
+            return paint[node.mark](draw_inline(node.children, style))
         case Link():
-            return _draw_link(node, look)
-        case Picture():
+            return _draw_link(node, style)
+        case ImageNode():
             description = plain_text(node.children) or "image"
             text = Plain(text=f"[{description}]")
-            return _draw_link(Link(url=node.url, children=(text,)), look)
+            return _draw_link(Link(url=node.url, children=(text,)), style)
 
 
-def _draw_link(node: Link, look: Look) -> str:
-    theme = look.theme
-    text = theme.link(theme.underline(draw_inline(node.children, look)))
-    if look.has_hyperlinks and is_linkable(node.url):
+def _draw_link(node: Link, style: MarkdownStyle) -> str:
+    theme = style.theme
+    text = theme.link(theme.underline(draw_inline(node.children, style)))
+    if style.has_hyperlinks and is_linkable(node.url):
         return link(node.url, text)
     if not node.url or plain_text(node.children) == node.url.removeprefix("mailto:"):
         return text
     return f"{text} {theme.link_url(f'({node.url})')}"
 
 
-# Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked.
-#
-# The first rows say how wide the columns are, so that those of a long table can become history
-# while others are still being written. A later row that needs more begins a wider grid.
-
-
-_LEAST_COLUMN = 4
-"""Columns narrower than this (on average) are not worth reading."""
+_MIN_COLUMN = 4
+"""The minimum average width of columns. Narrower tables are stacked."""
 _SHAPING_ROWS = 12
 _SHAPING_CHARACTERS = 400
-"""How much of a table says at most how wide its columns are. No more than a window shows."""
+"""Characters of a table that determine its column widths. About one window."""
 
 
-def draw_table(table: Table, width: int, look: Look) -> list[str]:
-    """The rows of a table, none wider than ``width``."""
-    head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
-    body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
+def draw_table(table: Table, width: int, style: MarkdownStyle) -> list[str]:
+    """Returns the rows of a table, none wider than ``width``.
+
+    Columns shrink and cells wrap; if that fails, the rows are stacked. The first rows determine the
+    column widths, so that rows of a long table can become history while others are still being
+    written. A later row that needs more starts a wider grid.
+    """
+    head = [style.theme.bold(_draw_cell(cell, style)) for cell in table.head]
+    body = [[_draw_cell(cell, style) for cell in row] for row in table.rows]
     room = width - (3 * len(head) + 1)
-    if room < _LEAST_COLUMN * len(head):
-        return _stack(head, body, width, look)
+    if room < _MIN_COLUMN * len(head):
+        return _stack(head, body, width, style)
     shaping = shaping_rows(table)
     widths = _fitting(zip(head, *body[:shaping], strict=False), room)
-    # Wrapped cells need lines to tell them apart.
+    # Wrapped cells need lines between the rows.
     is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
-    lines = _draw_row(head, widths, table.alignments, look)
-    rows = [_border("┌", "┬", "┐", widths, look), *lines]
+    lines = _draw_row(head, widths, table.alignments, style)
+    rows = [_border("┌", "┬", "┐", widths, style), *lines]
     for number, cells in enumerate(body):
         before, above = widths, lines
         if number >= shaping and sum(widths) < room:
             widths = _fitting(zip(cells, strict=True), room, at_least=widths)
-        lines = _draw_row(cells, widths, table.alignments, look)
+        lines = _draw_row(cells, widths, table.alignments, style)
         if widths != before:
-            rows += [_border("└", "┴", "┘", before, look), _border("┌", "┬", "┐", widths, look)]
+            rows += [_border("└", "┴", "┘", before, style), _border("┌", "┬", "┐", widths, style)]
         elif not number or is_lined or max(len(lines), len(above)) > 1:
-            rows.append(_border("├", "┼", "┤", widths, look))
+            rows.append(_border("├", "┼", "┤", widths, style))
         rows += lines
-    return [*rows, _border("└", "┴", "┘", widths, look)]
+    return [*rows, _border("└", "┴", "┘", widths, style)]
 
 
 def shaping_rows(table: Table) -> int:
-    """How many rows below the head say how wide the columns are.
+    """Returns how many rows below the head determine the column widths.
 
-    A row behind them changes nothing of those above it.
+    Later rows do not change the rows above them.
     """
     characters = 0
     for number, row in enumerate(table.rows[:_SHAPING_ROWS], 1):
@@ -128,32 +125,32 @@ def shaping_rows(table: Table) -> int:
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that add up to at most ``room``: the widest give first, none becomes less than 1.
+    """Reduces widths to a total of ``room``: the widest first, none below 1.
 
     Needs at least one column of room for each.
     """
-    wanted = [max(width, 1) for width in widths]
-    limit = min(max(wanted), room)
-    while limit > 1 and sum(min(width, limit) for width in wanted) > room:
+    natural = [max(width, 1) for width in widths]
+    limit = min(max(natural), room)
+    while limit > 1 and sum(min(width, limit) for width in natural) > room:
         limit -= 1
-    shrunk = [min(width, limit) for width in wanted]
+    shrunk = [min(width, limit) for width in natural]
     spare = room - sum(shrunk)
-    cut = [index for index, width in enumerate(wanted) if width > limit]
+    cut = [index for index, width in enumerate(natural) if width > limit]
     for index in cut[:spare]:
         shrunk[index] += 1
     return shrunk
 
 
-def _draw_cell(cell: Cell, look: Look) -> str:
-    return look.theme.text(draw_inline(cell, look))
+def _draw_cell(cell: Cell, style: MarkdownStyle) -> str:
+    return style.theme.text(draw_inline(cell, style))
 
 
 def _fitting(
     columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
-    """How wide columns are made for what is in them."""
-    wanted = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
-    return shrink(wanted, room)
+    """Returns the column widths for the contents."""
+    natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
+    return shrink(natural, room)
 
 
 def _wraps(cells: Sequence[str], widths: Sequence[int]) -> bool:
@@ -168,9 +165,12 @@ def _widest(cells: Iterable[str]) -> int:
 
 
 def _draw_row(
-    cells: Sequence[str], widths: Sequence[int], alignments: Sequence[Alignment], look: Look
+    cells: Sequence[str],
+    widths: Sequence[int],
+    alignments: Sequence[Alignment],
+    style: MarkdownStyle,
 ) -> list[str]:
-    edge = look.theme.rule("│")
+    edge = style.theme.rule("│")
     columns = [wrap_text(cell, width) for cell, width in zip(cells, widths, strict=False)]
     height = max(len(lines) for lines in columns)
     rows = []
@@ -189,44 +189,46 @@ def _aligned(text: str, width: int, alignment: Alignment) -> str:
     return pad_to_width(" " * left + text, width)
 
 
-def _border(left: str, middle: str, right: str, widths: Sequence[int], look: Look) -> str:
-    return look.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
+def _border(left: str, middle: str, right: str, widths: Sequence[int], style: MarkdownStyle) -> str:
+    return style.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
 
 
-def _stack(head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: Look) -> list[str]:
-    """Each row as lines of "head: cell", with a rule between the rows."""
+def _stack(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, style: MarkdownStyle
+) -> list[str]:
+    """Returns each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
         if rows:
-            rows.append(look.theme.rule("─" * width))
+            rows.append(style.theme.rule("─" * width))
         for name, cell in zip(head, cells, strict=False):
             rows += wrap_text(f"{name}: {cell}", width)
     return rows
 
 
 _LONGEST_RULE = 80
-_LEAST_INSIDE = 8
+_MIN_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
 
 
-def forget_code() -> None:
-    """Draw all code anew, because paints may have changed behind their names."""
-    forget_colours()
+def clear_code_cache() -> None:
+    """Clears the cache of code rows, because paints may have changed."""
+    clear_highlight_cache()
     _code_rows.cache_clear()
 
 
-def draw_blocks(blocks: Sequence[Block], width: int, look: Look) -> list[str]:
-    """Blocks from top to bottom, with an empty row between each two."""
+def draw_blocks(blocks: Sequence[Block], width: int, style: MarkdownStyle) -> list[str]:
+    """Draws blocks from top to bottom, with an empty row between them."""
     rows: list[str] = []
     for block in blocks:
-        if rows and starts_apart(block):
+        if rows and needs_gap(block):
             rows.append("")
-        rows += draw_block(block, width, look)
+        rows += draw_block(block, width, style)
     return rows
 
 
-def starts_apart(block: Block) -> bool:
-    """Whether an empty row belongs above a block; not inside of what comes in parts."""
+def needs_gap(block: Block) -> bool:
+    """Returns whether an empty row belongs above a block; False for the next part of a block."""
     match block:
         case CodeBlock(has_start=False):
             return False
@@ -236,30 +238,30 @@ def starts_apart(block: Block) -> bool:
             return True
 
 
-def draw_block(block: Block, width: int, look: Look) -> list[str]:
-    """The rows of one block, none wider than ``width``."""
+def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
+    """Returns the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
-            text = draw_inline(block.children, look).removesuffix("\n")  # HTML ends with its line
-            rows = wrap_text(look.theme.text(text), width)
+            text = draw_inline(block.children, style).removesuffix("\n")  # HTML ends with its line
+            rows = wrap_text(style.theme.text(text), width)
         case Heading():
-            rows = _draw_heading(block, width, look)
+            rows = _draw_heading(block, width, style)
         case CodeBlock():
-            rows = _draw_code(block, width, look)
+            rows = _draw_code(block, width, style)
         case Quote():
-            rows = _draw_quote(block, width, look)
+            rows = _draw_quote(block, width, style)
         case List():
-            rows = _draw_list(block, width, look)
+            rows = _draw_list(block, width, style)
         case Table():
-            rows = draw_table(block, width, look)
+            rows = draw_table(block, width, style)
         case Rule():
-            rows = [look.theme.rule("─" * min(width, _LONGEST_RULE))]
+            rows = [style.theme.rule("─" * min(width, _LONGEST_RULE))]
     return rows
 
 
-def _draw_heading(heading: Heading, width: int, look: Look) -> list[str]:
-    theme = look.theme
-    text = draw_inline(heading.children, look)
+def _draw_heading(heading: Heading, width: int, style: MarkdownStyle) -> list[str]:
+    theme = style.theme
+    text = draw_inline(heading.children, style)
     if heading.level == 1:
         text = theme.underline(text)
     elif heading.level > 2:
@@ -267,9 +269,9 @@ def _draw_heading(heading: Heading, width: int, look: Look) -> list[str]:
     return wrap_text(theme.heading(theme.bold(text)), width)
 
 
-def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
-    """The code between its fences; a line that is still growing stays plain until it is whole."""
-    theme = look.theme
+def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
+    """Draws code between its fences. An incomplete line is not highlighted."""
+    theme = style.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
     rows: list[str] = []
@@ -277,10 +279,10 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
         rows += wrap_text(theme.code_border(f"```{block.language}"), width)
     indent = theme.code_indent()
     inside = width - visible_width(indent)
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         indent, inside = "", width
     drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
-    if growing:  # it is never drawn twice: to remember it would take memory for nothing
+    if growing:  # not cached: an incomplete line is never drawn twice
         drawn += wrap_text(theme.code_block(growing), inside)
     rows += [indent + row for row in drawn]
     if block.has_end:
@@ -290,51 +292,51 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
-    """A line of code as rows; remembered, since open code is drawn again with all that comes."""
+    """Returns a line of code as rows. Cached, because open code is drawn with every delta."""
     return tuple(wrap_text(paint(line), width))
 
 
-def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:
+def _draw_quote(quote: Quote, width: int, style: MarkdownStyle) -> list[str]:
     inside = width - 2
-    if inside < _LEAST_INSIDE:
-        return draw_blocks(quote.children, width, look)
-    border = look.theme.quote_border("│") + " "
-    return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
+    if inside < _MIN_INSIDE:
+        return draw_blocks(quote.children, width, style)
+    border = style.theme.quote_border("│") + " "
+    return [border + style.theme.quote(row) for row in draw_blocks(quote.children, inside, style)]
 
 
-def _draw_list(block: List, width: int, look: Look) -> list[str]:
-    """The items, with empty rows where the source has empty lines.
+def _draw_list(block: List, width: int, style: MarkdownStyle) -> list[str]:
+    """Draws the items, with empty rows where the source has empty lines.
 
-    A row depends only on what stands above it, so that a growing list can become history.
+    A row depends only on the rows above it, so that a growing list can become history.
     """
     rows: list[str] = []
     for place, item in enumerate(block.items):
         if rows and item.is_apart:
             rows.append("")
-        marker = _marker(block, place, look)
+        marker = _marker(block, place, style)
         inside = width - visible_width(marker)
-        if inside < _LEAST_INSIDE:
-            rows += _draw_item(item, width, look)
+        if inside < _MIN_INSIDE:
+            rows += _draw_item(item, width, style)
             continue
-        first, *others = _draw_item(item, inside, look) or [""]
+        first, *others = _draw_item(item, inside, style) or [""]
         indent = " " * visible_width(marker)
-        rows.append(look.theme.bullet(marker) + first)
+        rows.append(style.theme.bullet(marker) + first)
         rows += [indent + row if row else "" for row in others]
     return rows
 
 
-def _draw_item(item: Item, width: int, look: Look) -> list[str]:
+def _draw_item(item: Item, width: int, style: MarkdownStyle) -> list[str]:
     rows: list[str] = []
     for child, is_apart in zip(item.children, item.apart, strict=True):
         if rows and is_apart:
             rows.append("")
-        rows += draw_block(child, width, look)
+        rows += draw_block(child, width, style)
     return rows
 
 
-def _marker(block: List, place: int, look: Look) -> str:
+def _marker(block: List, place: int, style: MarkdownStyle) -> str:
     item = block.items[place]
-    if look.keeps_list_markers:
+    if style.keeps_list_markers:
         marker = item.marker
     elif block.first_number is None:
         marker = "-"

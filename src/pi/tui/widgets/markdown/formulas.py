@@ -1,6 +1,6 @@
-"""Formulas in LaTeX as a line of ordinary characters, where that can be read. Pure.
+"""Converts simple LaTeX formulas to a line of Unicode characters. Pure.
 
-What is not understood is left to the reader: better the source than half of a formula.
+Unsupported formulas are shown as source.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import partial
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\s*|\\.|[{}^_]|\s+|.", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"\\[A-Za-z]|\^")
-"""Something between dollars without any of these may be prices or variables of a shell."""
-_DEEPEST = 30
-"""Groups inside of each other that somebody may still want to read."""
+"""A text between dollars without any of these may be prices or shell variables."""
+_MAX_NESTING = 30
+"""Nested groups that are still readable."""
 
 
 def _words(words: str) -> frozenset[str]:
@@ -65,11 +65,11 @@ _LOWERED = dict(
 
 
 class _NotUnderstood(Exception):
-    """There is something in the formula for which there are no characters."""
+    """The formula contains something that has no Unicode form."""
 
 
 def formula(source: str) -> str | None:
-    """A formula as characters, or nothing if it is none, or is more than a line can show."""
+    """Returns a formula as characters; None if it is not a formula or does not fit a line."""
     if not _LOOKS_LIKE_ONE.search(source):
         return None
     try:
@@ -79,37 +79,37 @@ def formula(source: str) -> str | None:
 
 
 class _Reader:
-    """Goes through a formula from left to right."""
+    """Reads a formula from left to right."""
 
     def __init__(self, source: str) -> None:
         self._tokens: list[str] = _TOKEN.findall(source)[::-1]
-        """What is still to be read, the next one last."""
+        """The remaining tokens, the next one last."""
         self._depth = 0
 
     def all(self) -> str:
-        """The whole formula."""
+        """Returns the whole formula."""
         shown = self._until_end()
         if self._tokens:
             raise _NotUnderstood
         return re.sub(r"  +", " ", shown).strip()
 
     def _until_end(self) -> str:
-        """Everything up to the end of the formula or of a group."""
+        """Reads up to the end of the formula or group."""
         parts: list[str] = []
         while self._tokens and self._tokens[-1] != "}":
             parts.append(self._next())
         return "".join(parts)
 
     def _next(self) -> str:
-        """One letter, command or group."""
-        if self._depth == _DEEPEST:
+        """Reads one letter, command or group."""
+        if self._depth == _MAX_NESTING:
             raise _NotUnderstood
         self._depth += 1
-        shown = self._meant(self._taken())
+        shown = self._convert(self._taken())
         self._depth -= 1
         return shown
 
-    def _meant(self, token: str) -> str:
+    def _convert(self, token: str) -> str:
         match token:
             case "{":
                 inside = self._until_end()
@@ -117,9 +117,9 @@ class _Reader:
                     raise _NotUnderstood
                 return inside
             case "^":
-                return self._beside(_RAISED, "^")
+                return self._script(_RAISED, "^")
             case "_":
-                return self._beside(_LOWERED, "_")
+                return self._script(_LOWERED, "_")
             case _ if token.isspace():
                 return " "
             case _ if token.startswith("\\"):
@@ -144,13 +144,13 @@ class _Reader:
             return name
         raise _NotUnderstood
 
-    def _beside(self, letters: dict[str, str], sign: str) -> str:
-        """What stands above or below the line."""
+    def _script(self, letters: dict[str, str], sign: str) -> str:
+        """Reads a superscript or subscript."""
         text = self._argument()
         return _placed(text.strip(), letters, sign) + (" " if text.endswith(" ") else "")
 
     def _argument(self) -> str:
-        """What a command or a sign applies to: a group, or the very next letter."""
+        """Reads the argument of a command or sign: a group, or the next letter."""
         while self._tokens and self._tokens[-1].isspace():
             self._tokens.pop()
         return self._next()
@@ -161,11 +161,11 @@ class _Reader:
         return self._tokens.pop()
 
     def fraction(self) -> str:
-        """``a/b``, with brackets where they are needed."""
+        """Returns ``a/b``, with brackets where needed."""
         return f"{_bracketed(self._argument())}/{_bracketed(self._argument())}"
 
     def root(self) -> str:
-        """``√x``; the degree of a higher one stands before it."""
+        """Returns ``√x``, preceded by the degree of a higher root."""
         degree = ""
         if self._tokens and self._tokens[-1] == "[":
             self._tokens.pop()
@@ -173,17 +173,17 @@ class _Reader:
                 degree += token
         return f"{_placed(degree, _RAISED, '^') if degree else ''}√{_bracketed(self._argument())}"
 
-    def as_it_is(self) -> str:
-        """Letters of another type face."""
+    def unchanged(self) -> str:
+        """Returns letters of another typeface unchanged."""
         return self._argument()
 
     def double(self) -> str:
-        """Letters with double lines, as for sets of numbers."""
+        """Returns double-struck letters, as for sets of numbers."""
         letters = self._argument()
         return "".join(_DOUBLE.get(letter, letter) for letter in letters)
 
     def accented(self, mark: str) -> str:
-        """A letter below a sign."""
+        """Returns a letter with a combining mark."""
         letters = self._argument()
         return "".join(letter + mark for letter in letters)
 
@@ -192,13 +192,13 @@ _WITH_ARGUMENT: dict[str, Callable[[_Reader], str]] = {
     **dict.fromkeys(("frac", "dfrac", "tfrac"), _Reader.fraction),
     "sqrt": _Reader.root,
     "mathbb": _Reader.double,
-    **dict.fromkeys(_AS_IT_IS, _Reader.as_it_is),
+    **dict.fromkeys(_AS_IT_IS, _Reader.unchanged),
     **{name: partial(_Reader.accented, mark=mark) for name, mark in _ACCENTS.items()},
 }
 
 
 def _placed(text: str, letters: dict[str, str], sign: str) -> str:
-    """A text above or below the line, if there are such letters, else behind a sign."""
+    """Returns a superscript or subscript if all characters exist, otherwise with a sign."""
     if text and all(letter in letters for letter in text):
         return "".join(map(letters.__getitem__, text))
     return sign + _bracketed(text)

@@ -1,7 +1,7 @@
-"""Colours for code, by pygments, which is loaded when there is code to colour.
+"""Syntax highlighting with pygments, which is loaded on first use.
 
-Code is coloured in pieces that end where nothing is likely to be open, each remembered: a growing
-block costs its last piece, and its colours do not depend on how it arrived.
+Code is highlighted in cached pieces that end at top level: a growing block costs only its last
+piece, and the colours do not depend on how the code arrived.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIECE_LINES = 24
 """Lines after which a piece may end at an empty line."""
-_LONGEST_PIECE = 200
+_MAX_PIECE_LINES = 200
 """Lines after which a piece ends anywhere."""
 
 _PAIRED = ('"""', "'''", "`")
@@ -68,23 +68,23 @@ _ALSO_CALLED = {
     "svg": "xml",
     "terminal": "console",
 }
-"""Names that people write and pygments does not know."""
+"""Common names that pygments does not know."""
 
 
 def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
-    """The lines of a code, coloured; plain if the language is not named or not known."""
+    """Returns the highlighted lines; plain if the language is missing or unknown."""
     if not language:
         return _lines(code)
     return [line for piece in pieces(code) for line in _highlight_piece(piece, language, theme)]
 
 
-def forget_colours() -> None:
-    """Colour everything anew, because paints may have changed behind their names."""
+def clear_highlight_cache() -> None:
+    """Clears the cache, because paints may have changed."""
     _highlight_piece.cache_clear()
 
 
 def pieces(code: str) -> Iterator[str]:
-    """The parts of a code that are coloured each for itself; together they are the code."""
+    """Yields the pieces that are highlighted separately; joined they are the code."""
     start = place = lines = 0
     previous = ""
     for line in code.splitlines(keepends=True):
@@ -99,8 +99,8 @@ def pieces(code: str) -> Iterator[str]:
 
 
 def can_end(piece: str, last_line: str, next_line: str, lines: int) -> bool:
-    """Whether a piece can end between two lines: outside of functions, texts and comments."""
-    if lines >= _LONGEST_PIECE:
+    """Returns whether a piece can end between two lines: outside functions, strings, comments."""
+    if lines >= _MAX_PIECE_LINES:
         return True
     if last_line.strip() or not next_line.strip() or next_line[0] in " \t})]":
         return False
@@ -116,10 +116,10 @@ def _highlight_piece(code: str, language: str, theme: CodeTheme) -> tuple[str, .
         return tuple(_lines(code))
     try:
         tokens = [(str(kind), text) for kind, text in lexer.get_tokens(code)]
-    except Exception:  # a lexer that fails costs the colours, never the code
+    except Exception:  # a failing lexer costs only the colours
         return tuple(_lines(code))
     if "".join(text for _, text in tokens).rstrip("\n") != code.rstrip("\n"):
-        return tuple(_lines(code))  # some lexers rewrite what they read
+        return tuple(_lines(code))  # some lexers modify the code
     painted = "".join(_painted(kind, text, theme) for kind, text in tokens)
     count = len(_lines(code))
     return tuple((painted.split("\n") + [""] * count)[:count])
@@ -141,7 +141,7 @@ def _paint(kind: str, theme: CodeTheme) -> Paint | None:
 
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
-    # Loading pygments takes tens of milliseconds: not before the first block that needs it.
+    # lazy: pygments takes tens of milliseconds to load
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 

@@ -1,4 +1,4 @@
-"""What a Markdown text is made of."""
+"""The nodes of a Markdown text, and its themes."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ Alignment: TypeAlias = Literal["None", "Left", "Center", "Right"]
 
 
 class Plain(Record):
-    """Text as it is; line feeds in it are line breaks."""
+    """Plain text; line feeds in it are line breaks."""
 
     text: str
 
 
 class Code(Record):
-    """A piece of code inside a text."""
+    """Inline code."""
 
     text: str
 
 
-class Marked(Record):
-    """Text that is bold, italic or struck out."""
+class StyledSpan(Record):
+    """Bold, italic or struck-out text."""
 
     mark: Mark
     children: tuple[Inline, ...]
 
 
 class Link(Record):
-    """A link; ``children`` is what the reader sees."""
+    """A link; ``children`` are its visible text."""
 
     url: str
     children: tuple[Inline, ...]
 
 
-class Picture(Record):
-    """An image that is somewhere else; ``children`` describe it."""
+class ImageNode(Record):
+    """An image reference; ``children`` are its description."""
 
     url: str
     children: tuple[Inline, ...]
 
 
-Inline: TypeAlias = Plain | Code | Marked | Link | Picture
+Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode
 
 
 class Paragraph(Record):
@@ -63,17 +63,17 @@ class Heading(Record):
 
 
 class CodeBlock(Record):
-    """Lines of code, or a part of them while they arrive."""
+    """Lines of code, or a part of them while they stream."""
 
     language: str
     text: str
-    """What comes after the last line feed may still grow."""
+    """The text after the last line feed may still grow."""
     has_start: bool = True
     has_end: bool = True
 
 
 class Quote(Record):
-    """Blocks that somebody else said."""
+    """A quotation."""
 
     children: tuple[Block, ...]
 
@@ -85,27 +85,27 @@ class Item(Record):
     marker: str
     """As typed: ``-``, ``+``, ``3.``, ``7)``."""
     is_checked: bool | None = None
-    """Whether a task is done; nothing if the item is no task."""
+    """Whether a task is done; None if the item is not a task."""
     is_apart: bool = False
-    """Whether an empty line stands above it."""
+    """Whether an empty line is above it."""
     apart: tuple[bool, ...] = ()
     """The same for each of its children."""
 
 
 class List(Record):
-    """A list, numbered if it has a first number, or a part of one that goes on with another."""
+    """A list or a part of one, numbered if it has a first number."""
 
     items: tuple[Item, ...]
     first_number: int | None
     goes_on: bool = False
-    """Whether there are items of the same list in the block before."""
+    """Whether the block before has items of the same list."""
 
 
 Cell: TypeAlias = tuple[Inline, ...]
 
 
 class Table(Record):
-    """Cells in rows below a head."""
+    """A table with a head."""
 
     alignments: tuple[Alignment, ...]
     head: tuple[Cell, ...]
@@ -113,17 +113,14 @@ class Table(Record):
 
 
 class Rule(Record):
-    """A line across."""
+    """A horizontal rule."""
 
 
 Block: TypeAlias = Paragraph | Heading | CodeBlock | Quote | List | Table | Rule
 
 
-# How Markdown looks, passed in by whoever shows it.
-
-
 class CodeTheme(Record):
-    """Paints for what a highlighter tells apart."""
+    """Paints for the token types of a highlighter."""
 
     comment: Paint = unpainted
     keyword: Paint = unpainted
@@ -135,16 +132,16 @@ class CodeTheme(Record):
     operator: Paint = unpainted
     punctuation: Paint = unpainted
     inserted: Paint = unpainted
-    """Lines of a patch that come."""
+    """Added lines of a patch."""
     deleted: Paint = unpainted
-    """Lines of a patch that go."""
+    """Removed lines of a patch."""
 
 
 class MarkdownTheme(Record):
     """Paints for the parts of a Markdown text."""
 
     text: Paint = unpainted
-    """Paragraphs, list items, table cells: everything that is nothing else."""
+    """Paragraphs, list items, table cells, and everything without its own paint."""
     heading: Paint = unpainted
     link: Paint = unpainted
     link_url: Paint = unpainted
@@ -161,14 +158,14 @@ class MarkdownTheme(Record):
     underline: Paint = painter(Style(underline=True))
     syntax: CodeTheme = CodeTheme()
     code_indent: Callable[[], str] = lambda: "  "
-    """What stands before every line of code; asked each time it is drawn."""
+    """Returns the indentation of code lines; called for each drawing."""
 
 
-class Look(Record):
-    """A theme, and what is done differently for some texts and terminals."""
+class MarkdownStyle(Record):
+    """A theme, with options for some texts and terminals."""
 
     theme: MarkdownTheme = MarkdownTheme()
     has_hyperlinks: bool = False
-    """Whether the terminal knows OSC 8; otherwise urls are written out."""
+    """Whether the terminal supports OSC 8; otherwise URLs are written out."""
     keeps_list_markers: bool = False
-    """Bullets and numbers as typed, as for a text of the user."""
+    """Whether bullets and numbers are shown as typed, as for text of the user."""

@@ -1,7 +1,7 @@
-"""Markdown source → blocks. Pure.
+"""Parses Markdown source to blocks. Pure.
 
-Everything the parser hands out is sanitised again: a character reference such as ``&#27;`` is
-plain text in the source and a control character afterwards.
+All text from the parser is sanitised again: a character reference such as ``&#27;`` is plain text
+in the source and a control character afterwards.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Inline,
     Item,
     Link,
     List,
     Mark,
-    Marked,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
-
-# Addresses that stand in a text by themselves become links, as GitHub's Markdown has it. Pure.
-
 
 _ADDRESS = r"(?<![\w/])https?://[\w\[][^\s<>\"`。、，；：？！（）「」『』【】《》]*"
 _NEVER_LAST = "?!.,:;*_~'"
 _URL_BRACKETS = {")": "(", "]": "["}
 
 
-def linked(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
-    """The nodes with links in place of addresses; nodes without any are the very same."""
+def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
+    """Converts bare URLs to links, as in GitHub's Markdown.
+
+    Nodes without URLs are returned unchanged.
+    """
     found: list[Inline] = []
     for is_plain, run in groupby(nodes, lambda node: isinstance(node, Plain)):
         run_nodes = list(run)
-        # An underscore or an ampersand cuts a text in two: look at all of it.
+        # The parser splits a text at underscores and ampersands, so that adjacent nodes are joined.
         text = "".join(node.text for node in run_nodes if isinstance(node, Plain))
         found += _split(text) if is_plain and "://" in text else run_nodes
     return tuple(found)
 
 
 def _split(text: str) -> Iterator[Inline]:
-    """A text as links and what is between them."""
+    """Yields links and the text between them."""
     at = 0
     for match in re.finditer(_ADDRESS, text):
         address = _trimmed(match[0])
@@ -68,7 +68,7 @@ def _split(text: str) -> Iterator[Inline]:
 
 
 def _trimmed(address: str) -> str:
-    """Without what belongs to the sentence: its punctuation, and brackets opened before."""
+    """Removes punctuation and unmatched brackets, which belong to the sentence."""
     while True:
         last = address[-1]
         opening = _URL_BRACKETS.get(last)
@@ -84,13 +84,13 @@ _EXTENSIONS = (
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_MATH  # also where it is shown as typed: ``$a*b*c$`` has no italics
 )
-_DEEPEST = 60
-"""Levels of nesting that are told apart; what is deeper counts as this deep."""
+_MAX_NESTING = 60
+"""The maximum nesting level; deeper blocks count as this level."""
 _TOO_DEEP = "TooDeep"
 
 _MARKS: dict[str, Mark] = {"Strong": "bold", "Emphasis": "italic", "Strikethrough": "strike"}
 _BLANK = b" \t\r>"
-"""What an empty line may hold, also inside of a quote."""
+"""Characters that an empty line may have, including quote markers."""
 _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
 _BRACKETS = {"(": ")", "[": "]"}
 _LINE_START = re.compile(r"\n[ \t>]*")
@@ -99,14 +99,14 @@ Json: TypeAlias = Any
 """An event of the parser, or a part of one."""
 
 
-class Placed(Record):
-    """A block and where it begins in its source."""
+class PlacedBlock(Record):
+    """A block and its position in the source."""
 
     start: int
     """In bytes of UTF-8; its line may begin a few spaces before."""
     block: Block
     last_item: int = 0
-    """The same for the last item, if it is a list."""
+    """The position of the last item, if the block is a list."""
 
 
 def parse(
@@ -115,11 +115,11 @@ def parse(
     *,
     keep_backslashes: bool = False,
     draw_formulas: bool = False,
-) -> list[Placed]:
-    """The blocks of a source, from top to bottom.
+) -> list[PlacedBlock]:
+    """Returns the blocks of a source, from top to bottom.
 
-    ``definitions`` are links defined elsewhere, by label in lower case. With ``keep_backslashes``
-    the ones that escape something are shown, with ``draw_formulas`` what LaTeX stands for.
+    ``definitions`` are links defined in other parts, by label in lower case. ``keep_backslashes``
+    shows escaping backslashes, and ``draw_formulas`` converts LaTeX.
     """
     known = definitions or {}
 
@@ -137,7 +137,7 @@ def parse(
 
 
 def link_definitions(text: str) -> dict[str, str]:
-    """The links that a source defines for others to use, by label in lower case."""
+    """Returns the link definitions of a source, by label in lower case."""
     found = pyromark.reference_definitions(text, options=_EXTENSIONS)
     return {label.casefold(): definition["dest"] for label, definition in found.items()}
 
@@ -147,12 +147,12 @@ class _Bracket(NamedTuple):
 
     closing: str
     child: int
-    """What begins with it, counted in what is around it."""
+    """The index of the child that begins with it."""
     start: int
 
 
 class _Frame:
-    """Something begun: what it is, where, and what was found inside so far."""
+    """An open element: its kind, its position, and its children so far."""
 
     def __init__(self, kind: str, detail: Json, start: int) -> None:
         self.kind = kind
@@ -160,22 +160,22 @@ class _Frame:
         self.start = start
         self.children: list[Any] = []
         self.starts: list[int] = []
-        """Where each of the children begins."""
+        """The positions of the children."""
         self.is_checked: bool | None = None
         self.bracket: _Bracket | None = None
 
 
 class _Builder:
-    """Folds the parser's events into blocks, without recursion: sources can nest very deep."""
+    """Builds blocks from the parser's events without recursion, because sources can nest deeply."""
 
     def __init__(self, source: bytes, *, keep_backslashes: bool, draw_formulas: bool) -> None:
         self._source = source
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
         self._stack: list[_Frame] = []
-        self._found: list[Placed] = []
+        self._found: list[PlacedBlock] = []
 
-    def build(self, events: Iterable[Any]) -> list[Placed]:
+    def build(self, events: Iterable[Any]) -> list[PlacedBlock]:
         for event, place in events:
             start = place["start"]
             match event:
@@ -199,7 +199,7 @@ class _Builder:
         return self._found
 
     def _begin(self, kind: str, detail: Json, start: int) -> None:
-        is_too_deep = len(self._stack) >= _DEEPEST
+        is_too_deep = len(self._stack) >= _MAX_NESTING
         self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start))
 
     def _end(self) -> None:
@@ -216,10 +216,10 @@ class _Builder:
             self._stack[-1].children.append(node)
             self._stack[-1].starts.append(start)
         else:
-            self._found.append(Placed(start=start, block=node, last_item=last_item))
+            self._found.append(PlacedBlock(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
-        """The item that is being read; in a loose list a paragraph has begun inside it."""
+        """Returns the open item; in a loose list, a paragraph is open inside it."""
         return next(
             (frame for frame in reversed(self._stack) if frame.kind == "Item"), self._stack[-1]
         )
@@ -237,10 +237,10 @@ class _Builder:
                 return self._formula(text) or f"$${text}$$"
             case "SoftBreak" | "HardBreak":
                 return "\n"
-        return ""  # an extension that is not switched on
+        return ""  # an extension that is not enabled
 
     def _bracketed(self, text: str, start: int) -> bool:
-        """Whether a text ends a formula between escaped brackets, which is drawn then."""
+        """Returns whether a text ends a formula between escaped brackets, and draws it."""
         if self._source[start - 1 : start] != b"\\":
             return False
         frame, sign = self._stack[-1], text[:1]
@@ -254,7 +254,7 @@ class _Builder:
         source = self._source[opened.start + 1 : start - 1].decode()
         inside = frame.children[opened.child :]
         shown = formula(_LINE_START.sub(" ", source))
-        if shown is None or not all(isinstance(node, Plain | Marked) for node in inside):
+        if shown is None or not all(isinstance(node, Plain | StyledSpan) for node in inside):
             return False
         del frame.children[opened.child :], frame.starts[opened.child :]
         self._add(Plain(text=sanitise(shown + text[1:])), opened.start)
@@ -267,13 +267,13 @@ class _Builder:
         children = tuple(frame.children)
         match frame.kind:
             case "Strong" | "Emphasis" | "Strikethrough":
-                inside = children if self._is_in_link else linked(children)
-                return Marked(mark=_MARKS[frame.kind], children=inside)
+                inside = children if self._is_in_link else link_bare_urls(children)
+                return StyledSpan(mark=_MARKS[frame.kind], children=inside)
             case "Link" | "Image":
-                made = Link if frame.kind == "Link" else Picture
+                made = Link if frame.kind == "Link" else ImageNode
                 return made(url=one_line(frame.detail["dest_url"]), children=children)
             case "TableCell":
-                return linked(children)
+                return link_bare_urls(children)
             case "TableHead" | "TableRow":
                 return children
             case "Item":
@@ -298,11 +298,11 @@ class _Builder:
 
     @property
     def _is_first(self) -> bool:
-        """Whether what has just ended is the first in what is around it."""
+        """Returns whether the element that has just ended is the first child of its parent."""
         return not (self._stack and self._stack[-1].children)
 
     def _is_apart(self, start: int) -> bool:
-        """Whether the line above the one of ``start`` is empty."""
+        """Returns whether the line above the one of ``start`` is empty."""
         line = self._source.rfind(b"\n", 0, start)
         above = self._source.rfind(b"\n", 0, max(line, 0)) + 1
         return line >= 0 and not self._source[above:line].strip(_BLANK)
@@ -312,7 +312,7 @@ def _block(frame: _Frame) -> Block:
     children = tuple(frame.children)
     match frame.kind:
         case "Heading":
-            return Heading(level=int(frame.detail["level"][1:]), children=linked(children))
+            return Heading(level=int(frame.detail["level"][1:]), children=link_bare_urls(children))
         case "BlockQuote":
             return Quote(children=_as_blocks(frame)[0])
         case "List":
@@ -326,17 +326,17 @@ def _block(frame: _Frame) -> Block:
                 language=language_of(info), text="".join(part.text for part in frame.children)
             )
         case _:
-            return Paragraph(children=linked(children))
+            return Paragraph(children=link_bare_urls(children))
 
 
 def language_of(info: str) -> str:
-    """The language that the line of a fence names, or nothing."""
+    """Returns the language in the info string of a fence, or an empty string."""
     words = one_line(info).replace(",", " ").replace("{", " ").split()
     return words[0].rstrip("}") if words else ""
 
 
 def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
-    """The blocks in a frame, and where each begins.
+    """Returns the blocks in a frame and their positions.
 
     Text without a block of its own (in a tight list) becomes a paragraph.
     """
@@ -344,10 +344,10 @@ def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
     starts: list[int] = []
     for is_text, run in groupby(zip(frame.children, frame.starts, strict=True), _is_text):
         nodes, places = zip(*run, strict=True)
-        blocks += [Paragraph(children=linked(nodes))] if is_text else nodes
+        blocks += [Paragraph(children=link_bare_urls(nodes))] if is_text else nodes
         starts += places[:1] if is_text else places
     return tuple(blocks), starts
 
 
 def _is_text(placed: tuple[Inline | Block, int]) -> bool:
-    return isinstance(placed[0], Plain | Code | Marked | Link | Picture)
+    return isinstance(placed[0], Plain | Code | StyledSpan | Link | ImageNode)

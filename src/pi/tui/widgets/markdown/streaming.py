@@ -1,9 +1,8 @@
-"""Cuts a growing Markdown source where everything before the cut is final.
+"""Splits a growing Markdown source into final blocks and a tail, which may have a stable part.
 
-A block is final when the next one has begun with a whole line. Code between fences is final in
-pieces, and so are lists, item by item: they can be much longer than a screen, and waiting for
-their end would keep them from history.
-A link whose definition comes after its block has become final stays text.
+A block is final when the next one has begun with a whole line. Fenced code is final in pieces, and
+lists item by item: they can be much longer than a screen, and waiting for their end would keep them
+out of history. A link whose definition follows after its block became final stays text.
 """
 
 from __future__ import annotations
@@ -26,39 +25,39 @@ from pi.tui.widgets.markdown.nodes import (
     Quote,
     Table,
 )
-from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
+from pi.tui.widgets.markdown.parse import PlacedBlock, language_of, link_definitions, parse
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
 _UNDECIDED = re.compile(
     r"[ >]*(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*|(?:-+|=+|\*+|_+|\++|#{1,6}|\d{1,9}[.)]?) *)"
 )
-"""A beginning of a line that can become several things; showing one of them would flicker."""
+"""The ambiguous beginning of a line. Showing one interpretation would flicker."""
 
 
 class Tail(NamedTuple):
-    """What comes after the final blocks."""
+    """The blocks after the final ones."""
 
     blocks: list[Block]
     closed: int
-    """How many of them end with an empty line, so that what is growing belongs to none of them."""
+    """How many of them end with an empty line, so that the growing text belongs to none of them."""
 
 
 class Splitter:
-    """Takes a source bit by bit and gives back blocks as they become final."""
+    """Takes a source in parts and returns blocks as they become final."""
 
     def __init__(self, *, keep_backslashes: bool = False, draw_formulas: bool = False) -> None:
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
         self._tail = ""
-        """The source that is in no final block and in no code."""
+        """The source that is in no final block and no code."""
         self._code: _OpenCode | None = None
         self._fences_checked = 0
-        """Up to where lines of the tail that look like fences are known to be none."""
+        """The position in the tail up to which no line is a fence."""
         self._definitions: dict[str, str] = {}
         self._list: _OpenList | None = None
 
     def append(self, text: str) -> list[Block]:
-        """Takes more of the source; the blocks that are final now and were not before."""
+        """Adds source. Returns the blocks that have become final."""
         self._tail += text
         final: list[Block] = []
         if "\n" in text:
@@ -67,7 +66,7 @@ class Splitter:
         return final
 
     def tail(self, *, is_last: bool) -> Tail:
-        """What comes after the final blocks; unless ``is_last``, as far as it can be told."""
+        """Returns the blocks after the final ones; unless ``is_last``, without ambiguous text."""
         if self._code is not None:
             return Tail([self._code.rest(self._tail, is_last=is_last)], 0)
         text, whole = self._tail, self._tail[: self._tail.rfind("\n") + 1]
@@ -75,12 +74,12 @@ class Splitter:
             text = whole
         placed = self._parse(text)
         if not is_last and placed and isinstance(placed[-1].block, Table) and text != whole:
-            text, placed = whole, self._parse(whole)  # its rows come one by one
+            text, placed = whole, self._parse(whole)  # its rows are added one by one
         closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
         return Tail([found.block for found in placed], closed)
 
     def _read_code(self, final: list[Block]) -> bool:
-        """Moves whole lines into the code; True if it ended and there may be more to read."""
+        """Moves whole lines into the code. Returns True if the code ended and more may follow."""
         assert self._code is not None
         *lines, self._tail = self._tail.split("\n")
         for number, line in enumerate(lines):
@@ -93,7 +92,7 @@ class Splitter:
         return False
 
     def _read_text(self, final: list[Block]) -> bool:
-        """Moves blocks out of the tail; True if code begins after them."""
+        """Moves blocks out of the tail. Returns True if code begins after them."""
         whole = self._tail[: self._tail.rfind("\n") + 1]
         for fence in _FENCE.finditer(whole, self._fences_checked):
             self._fences_checked = fence.end()
@@ -107,32 +106,32 @@ class Splitter:
         if len(placed) > 1:
             self._cut(placed, _line_of(placed[-1].start, whole), final)
         match placed:
-            case [*_, Placed(block=List(items=(_, _, *_)) as block, last_item=last)]:
+            case [*_, PlacedBlock(block=List(items=(_, _, *_)) as block, last_item=last)]:
                 self._cut_list(block, _line_of(last, whole) - len(whole), final)
         return False
 
-    def _cut(self, placed: list[Placed], end: int, final: list[Block]) -> None:
-        """All blocks but the last are final."""
+    def _cut(self, placed: list[PlacedBlock], end: int, final: list[Block]) -> None:
+        """Makes all blocks but the last final."""
         final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
         if len(placed) > 1:
             self._list = None
         self._drop(end)
 
     def _cut_list(self, block: List, end: int, final: list[Block]) -> None:
-        """All items but the last are final; ``end`` is counted back from the last whole line."""
+        """Makes all items but the last final; ``end`` counts back from the last whole line."""
         *items, last = _single_items(block)
         final += items
         self._list = _OpenList(last.first_number, is_apart=last.items[0].is_apart)
         self._drop(self._tail.rfind("\n") + 1 + end)
 
     def _drop(self, end: int) -> None:
-        """Go on behind what is final."""
+        """Continues after the final part."""
         if "]:" in self._tail[:end]:
             self._definitions |= link_definitions(self._tail[:end])
         self._tail = self._tail[end:]
         self._fences_checked = 0
 
-    def _parse(self, text: str) -> list[Placed]:
+    def _parse(self, text: str) -> list[PlacedBlock]:
         placed = parse(
             text,
             self._definitions,
@@ -145,20 +144,20 @@ class Splitter:
 
 
 class _OpenList(NamedTuple):
-    """A list of which some items are final: how it goes on."""
+    """A list with final items, and how it continues."""
 
     number: int | None
     is_apart: bool
 
     def continued(self, block: List) -> List:
-        """The rest of it, which was parsed by itself."""
+        """Returns the rest of it, which was parsed separately."""
         first, *others = block.items
         first = replace(first, is_apart=self.is_apart)
         return List(items=(first, *others), first_number=self.number, goes_on=True)
 
 
 def in_pieces(block: Block) -> list[Block]:
-    """A list as one block for each item; anything else as it is."""
+    """Returns a list as one block for each item; other blocks unchanged."""
     return [*_single_items(block)] if isinstance(block, List) else [block]
 
 
@@ -175,17 +174,17 @@ def _single_items(block: List) -> list[List]:
 
 
 def _is_apart(start: int, text: str) -> bool:
-    """Whether an empty line stands above the one in which a byte is."""
+    """Returns whether an empty line is above the line of a byte position."""
     return text[: _line_of(start, text)].rstrip(" ").endswith("\n\n")
 
 
 def _line_of(start: int, text: str) -> int:
-    """Where the line begins in which a byte is, in characters."""
+    """Returns the start of the line of a byte position, in characters."""
     return text.encode()[:start].decode().rfind("\n") + 1
 
 
 class _OpenCode:
-    """Code between fences whose end has not come yet."""
+    """Fenced code without its end."""
 
     def __init__(self, indent: int, mark: str, language: str) -> None:
         self.is_closed = False
@@ -199,7 +198,7 @@ class _OpenCode:
         self._has_start = True
 
     def add(self, line: str) -> CodeBlock | None:
-        """Takes a whole line; what it made final."""
+        """Adds a whole line. Returns the code that has become final."""
         if self._closes(line):
             self.is_closed = True
             return self._block(self._piece, has_end=True)
@@ -214,7 +213,7 @@ class _OpenCode:
         return final
 
     def rest(self, growing: str, *, is_last: bool) -> CodeBlock:
-        """What is not final yet; ``growing`` is a line that may be the beginning of the end."""
+        """Returns the code that is not final. ``growing`` may become the closing fence."""
         if set(growing.strip(" ")) == {self._mark[0]} and (not is_last or self._closes(growing)):
             growing = ""
         return self._block(self._piece + self._unindented(growing), has_end=is_last)
@@ -233,80 +232,76 @@ class _OpenCode:
         )
 
 
-# What of a block will stay as it is although the block is still being written. Pure.
-#
-# A paragraph, a quote or a table can be taller than the window long before it is over. Its first
-# rows are to become history by then: otherwise they are neither on the screen nor above it.
-
-
-_FURTHEST = 1000
-"""Characters behind which nobody closes what was opened before them."""
+_MAX_OPEN_CHARACTERS = 1000
+"""Characters after which an open mark is not expected to be closed."""
 _MARKS = re.compile(
     r"\[(?=[^\[\]]*\][^(\[:])|<(?=[^<>]*>)"  # closed
     r"|(?P<open>[`\[$]|\((?![^()]*\))|<(?=[a-zA-Z/!?]|\Z)|[*~](?![ \t])|(?<![^\W_])_(?![ \t])"
     r"|\\\Z|&[#\w]*\Z)"
 )
-"""Marks of which the parser has made no use. A line that ends with one may hide a backslash."""
+"""Marks that the parser did not use. A line that ends with one may hide a backslash."""
 
 
-class Settled(Record, kw_only=False):
-    """The part of a block that stays."""
+class StablePart(Record, kw_only=False):
+    """The stable part of a block."""
 
     block: Block
     unsure_rows: int
     """Its last rows, which may still change."""
 
 
-def settled_part(block: Block) -> Settled | None:
-    """What stays of a block to which more may be added; None if nothing is sure.
+def stable_part(block: Block) -> StablePart | None:
+    """Returns the part of a growing block that will not change; None if nothing is certain.
 
+    A paragraph, a quote or a table can become higher than the window before it is complete. Its
+    first rows must become history by then, otherwise they are neither on the screen nor above it.
     The rows of a table must be whole.
     """
     match block:
         case Paragraph(children=(_, *_)):
             text = _before_last_mark(block.children)
             text = _before(text, _first_open(text))
-            return Settled(replace(block, children=text), 1) if text else None
+            return StablePart(replace(block, children=text), 1) if text else None
         case CodeBlock():
             whole = block.text[: block.text.rfind("\n") + 1]
-            return Settled(replace(block, text=whole, has_end=False), 0) if whole else None
+            return StablePart(replace(block, text=whole, has_end=False), 0) if whole else None
         case Quote():
             children, unsure_rows = _settled_blocks(block.children)
-            return Settled(replace(block, children=children), unsure_rows) if children else None
+            return StablePart(replace(block, children=children), unsure_rows) if children else None
         case List():
             return _settled_list(block)
         case Table() if len(block.rows) >= shaping_rows(block):
-            return Settled(block, 1)
+            return StablePart(block, 1)
         case _:
             return None
 
 
-def _settled_list(block: List) -> Settled | None:
+def _settled_list(block: List) -> StablePart | None:
     *others, last = block.items
     children, unsure_rows = _settled_blocks(last.children)
     if children:
         others.append(replace(last, children=children, apart=last.apart[: len(children)]))
-    return Settled(replace(block, items=tuple(others)), unsure_rows) if others else None
+    return StablePart(replace(block, items=tuple(others)), unsure_rows) if others else None
 
 
 def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
-    """What stays of several, and how many of its last rows are unsure."""
+    """Returns the stable part of several blocks, and how many of its last rows are uncertain."""
     if not blocks:
         return (), 0
     *others, last = blocks
-    if isinstance(last, Table):  # only outside of other blocks its last row is known to be whole
+    if isinstance(last, Table):  # only at top level is its last row known to be whole
         last = replace(last, rows=last.rows[:-1])
-    settled = settled_part(last)
+    settled = stable_part(last)
     if settled is None:
         return tuple(others), 0
     return (*others, settled.block), settled.unsure_rows
 
 
 def _before_last_mark(nodes: Sequence[Inline]) -> Sequence[Inline]:
-    """The nodes without what was closed by a mark that reaches up to the last character.
+    """Removes nodes that were closed by a mark at the very end.
 
-    The next character may make another mark of it: `*a**` ends with one star too many, which are
-    two that close nothing once a letter stands behind them.
+    The next character may change the meaning of the mark: `*a**` ends with one star too many, and
+    these two close nothing once a letter follows.
     """
     end = len(nodes)
     while end and _is_mark(nodes[end - 1]):
@@ -320,38 +315,38 @@ def _is_mark(node: Inline) -> bool:
 
 
 def _first_open(nodes: Sequence[Inline]) -> int:
-    """How many characters of a text come before the first that may begin something else.
+    """Returns how many characters come before the first that may begin something else.
 
-    What the parser has made no use of stands in the text as it is: a star whose other one has not
-    come yet, a bracket that may become a link.
+    Marks that the parser did not use are in the text: a star without its partner, or a bracket that
+    may become a link.
     """
-    text = "".join(map(_as_read_by_marks, nodes))
+    text = "".join(map(_mark_text, nodes))
     end = _start_of_table(text)
-    marks = _MARKS.finditer(text, max(len(text) - _FURTHEST, 0), end)
+    marks = _MARKS.finditer(text, max(len(text) - _MAX_OPEN_CHARACTERS, 0), end)
     return next((mark.start() for mark in marks if mark["open"]), end)
 
 
 def _start_of_table(text: str) -> int:
-    """Where the head of a table may begin, which is text until the line below it has come."""
+    """Returns where the head of a table may begin, which is text until the next line arrived."""
     *others, last = text.split("\n")
     if "|" not in last:
         return len(text)
     return sum(len(line) + 1 for line in others[:-1])
 
 
-def _as_read_by_marks(node: Inline) -> str:
-    """Its text without the marks in code; where it ends with a mark in the source, no letter."""
+def _mark_text(node: Inline) -> str:
+    """Returns its text without the marks in code; ends with a non-letter if its source does."""
     match node:
         case Plain():
             return node.text
         case Code():
             return "." * len(node.text)
         case _:
-            return re.sub(r"\w\Z", ".", "".join(map(_as_read_by_marks, node.children)))
+            return re.sub(r"\w\Z", ".", "".join(map(_mark_text, node.children)))
 
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:
-    """The nodes up to a character; what it is in the middle of is left out unless it is plain."""
+    """Returns the nodes before a character; the node around it is dropped unless it is plain."""
     kept: list[Inline] = []
     for node in nodes:
         length = len(plain_text((node,)))

@@ -1,4 +1,4 @@
-"""Markdown as a component: rows of what is final are drawn once, the rest with every change."""
+"""The Markdown component. Final rows are drawn once, the rest with every change."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import inner_width, padded
-from pi.tui.widgets.markdown.draw import draw_block, forget_code, starts_apart
-from pi.tui.widgets.markdown.nodes import Block, Look, MarkdownTheme
-from pi.tui.widgets.markdown.streaming import Splitter, settled_part
+from pi.tui.widgets.markdown.draw import clear_code_cache, draw_block, needs_gap
+from pi.tui.widgets.markdown.nodes import Block, MarkdownStyle, MarkdownTheme
+from pi.tui.widgets.markdown.streaming import Splitter, stable_part
 
 
 class Markdown:
-    """A Markdown text; sanitised, so nothing in it can command the terminal.
+    """A Markdown text, sanitised so that it cannot control the terminal.
 
-    While ``is_streaming``, text that is appended costs the last block, and the rows of blocks that
-    cannot change any more are reported as such; ``finish`` says that nothing more comes. What is
-    shown is what ``transform`` makes of the text; it is asked again at the end.
+    While ``is_streaming``, appended text costs only the last block, and the rows of final blocks
+    are reported as such; ``finish`` ends the stream. The text is passed through ``transform``,
+    which is called again at the end.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Markdown:
     ) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._look = Look(
+        self._style = MarkdownStyle(
             theme=theme or MarkdownTheme(),
             has_hyperlinks=has_hyperlinks,
             keeps_list_markers=keeps_list_markers,
@@ -49,7 +49,7 @@ class Markdown:
         self._is_streaming = is_streaming
         self._source = ""
         self._shown = ""
-        """The source, transformed."""
+        """The transformed source."""
         self._width = -1
         self._rows: list[str] = []
         self._restart()
@@ -57,32 +57,32 @@ class Markdown:
 
     @property
     def text(self) -> str:
-        """The source as it was given."""
+        """The source as it was set."""
         return self._source
 
     def append(self, text: str) -> None:
-        """Add to the end of the text."""
+        """Appends text."""
         self.set_text(self._source + text)
 
     def set_text(self, text: str) -> None:
-        """Show another text; one that goes on where the last one ended costs only what is new."""
+        """Sets the text. If it extends the previous text, only the new part is parsed."""
         if text != self._source:
             self._source = text
             self._show(goes_on=self._is_streaming)
 
     def finish(self, text: str = "") -> None:
-        """Add the last of the text, and say that it is complete: all rows are final."""
+        """Appends the last text and ends the stream: all rows are final."""
         was_streaming, self._is_streaming = self._is_streaming, False
         self._source += text
         self._show(goes_on=was_streaming)
 
     def invalidate(self) -> None:
-        """Draw everything anew next time."""
-        forget_code()
+        """Discards cached rows."""
+        clear_code_cache()
         self._width = -1
 
     def render(self, width: int) -> list[str]:
-        """The rows."""
+        """Returns the rows."""
         if width != self._width:
             self._width = width
             self._final_rows: list[str] = []
@@ -95,19 +95,19 @@ class Markdown:
 
     @property
     def live_region_start(self) -> int | None:
-        """The first row that may still change; none once the text is complete."""
+        """The first row that may still change; None once the text is complete."""
         return self._pad_y + len(self._final_rows) if self._is_streaming else None
 
     @property
     def settled_end(self) -> int | None:
-        """The first row whose words may still change; none once the text is complete.
+        """The first row whose text may still change; None once the text is complete.
 
-        Rows before it may get other colours, when what they are part of is over.
+        Rows before it may still change colours when their block is complete.
         """
         return self._pad_y + self._settled if self._is_streaming else None
 
     def _show(self, *, goes_on: bool) -> None:
-        """Take the source as it is now; ``goes_on`` if what was read of it may stay."""
+        """Applies the current source; ``goes_on`` if it extends the previous one."""
         shown = self._transform(self._source)
         if goes_on and shown.startswith(self._shown):
             self._read(shown[len(self._shown) :])
@@ -151,15 +151,15 @@ class Markdown:
         return [*margin, *rows, *margin]
 
     def _settled_rows(self, block: Block, *, is_first: bool) -> int:
-        """How many rows of a block to which more may be added will still say the same."""
-        settled = settled_part(block)
+        """Returns how many rows of a growing block will keep their text."""
+        settled = stable_part(block)
         if settled is None:
             return 0
         return max(len(self._rows_of(settled.block, is_first=is_first)) - settled.unsure_rows, 0)
 
     def _rows_of(self, block: Block, *, is_first: bool) -> list[str]:
-        rows = draw_block(block, inner_width(self._width, self._pad_x), self._look)
-        if starts_apart(block) and not is_first:
+        rows = draw_block(block, inner_width(self._width, self._pad_x), self._style)
+        if needs_gap(block) and not is_first:
             rows = ["", *rows]
         return self._padded(rows)
 

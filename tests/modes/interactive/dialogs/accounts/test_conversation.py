@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, LoginUI, Progress, Prompt
+from pi.ai.auth.login import (
+    AuthUrl,
+    DeviceCode,
+    LoginChoice,
+    LoginInfo,
+    LoginProgress,
+    LoginPrompt,
+    LoginUI,
+)
 from pi.modes.interactive.dialogs.accounts import LoginConversation
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
@@ -56,24 +64,24 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     ]
 
 
-def test_what_is_told_twice_in_a_row_takes_its_rows_once() -> None:
+def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
     watched = Watched()
     for message in ("No code.", "No code.", "Older.", "No code."):
-        watched.ui.notify(Info(message=message))
+        watched.ui.notify(LoginInfo(message=message))
 
     assert watched.rows() == [" No code.", " Older.", " No code."]
 
 
 async def test_questions_come_and_go_one_at_a_time() -> None:
     watched = Watched()
-    watched.ui.notify(Progress(message="Waiting…"))
-    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="text", message="Domain:")))
+    watched.ui.notify(LoginProgress(message="Waiting…"))
+    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="text", message="Domain:")))
     await watched.press(*"a.b", "enter")
     assert await asked == "a.b"
     assert watched.rows() == [" Waiting…"]
-    choices = (Choice(id="1", label="One"), Choice(id="2", label="Two"))
+    choices = (LoginChoice(id="1", label="One"), LoginChoice(id="2", label="Two"))
     asked = asyncio.create_task(
-        watched.ui.ask(Prompt(kind="select", message="Which?", choices=choices))
+        watched.ui.ask(LoginPrompt(kind="select", message="Which?", choices=choices))
     )
     await watched.press("down", "enter")
     assert await asked == "2"
@@ -81,7 +89,7 @@ async def test_questions_come_and_go_one_at_a_time() -> None:
 
 async def test_a_question_can_be_taken_back() -> None:
     watched = Watched()
-    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="manual_code", message="Code:")))
+    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="manual_code", message="Code:")))
     await settle()
     assert "Code:" in watched.rows()[0]
     asked.cancel()
@@ -92,34 +100,34 @@ async def test_a_question_can_be_taken_back() -> None:
     assert watched.heard == [("cancel",)]
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 async def test_a_secret_is_shown_nowhere() -> None:
     watched = Watched()
-    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="secret", message="Key:")))
+    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
     await watched.press(*"hush")
     assert watched.rows() == [" Key:", " > ••••"]
     await watched.press("enter")
     assert await asked == "hush"
-    assert "hush" not in str(watched.heard) + watched.conversation.last_told
+    assert "hush" not in str(watched.heard) + watched.conversation.last_message
 
 
 def test_what_vendors_say_cannot_command_the_terminal() -> None:
     watched = Watched()
-    watched.ui.notify(Info(message="a\x1b]0;evil\x07b"))
-    assert (watched.rows(), watched.conversation.last_told) == ([" ab"], "ab")
+    watched.ui.notify(LoginInfo(message="a\x1b]0;evil\x07b"))
+    assert (watched.rows(), watched.conversation.last_message) == ([" ab"], "ab")
 
 
 async def test_only_keys_that_mean_something_now_are_named() -> None:
     watched = Watched()
     nothing = watched.conversation.keys
-    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="secret", message="Key:")))
+    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
     await settle()
     asking = watched.conversation.keys
     await watched.press("enter")
     await asked
     watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
 
-    give_up = ("tui.select.cancel", "give up")
+    give_up = ("tui.select.cancel", "cancel")
     assert nothing == (give_up,)
     assert asking == (("tui.select.confirm", "answer"), give_up)
     assert watched.conversation.keys == (

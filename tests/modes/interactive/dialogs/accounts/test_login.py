@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, LoginUI, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginChoice, LoginInfo, LoginPrompt, LoginUI
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.coding.port.results import Account
@@ -42,20 +42,24 @@ class Accounts:
     async def log_in(self, provider: str, ui: LoginUI) -> None:
         if provider == "plan":
             ui.notify(AuthUrl(url=LONG, instructions="Agree in the browser."))
-            self.got.append(await ui.ask(Prompt(kind="manual_code", message="Address or code:")))
+            self.got.append(
+                await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
+            )
         else:
             ui.notify(DeviceCode(user_code="AB-12", url="https://code.example.com", expires_in=60))
-            choices = (Choice(id="one", label="First"), Choice(id="two", label="Second"))
-            self.got.append(await ui.ask(Prompt(kind="select", message="Which?", choices=choices)))
+            choices = (LoginChoice(id="one", label="First"), LoginChoice(id="two", label="Second"))
+            self.got.append(
+                await ui.ask(LoginPrompt(kind="select", message="Which?", choices=choices))
+            )
         if self.got[-1] == "wrong":
             raise LoginFailed("The code is wrong.")
         self.stored.append(provider)
-        ui.notify(Info(message="Saved. Requests are paid through the plan."))
+        ui.notify(LoginInfo(message="Saved. Requests are paid through the plan."))
 
     async def store_key(self, provider: str, ui: LoginUI) -> None:
-        self.got.append(await ui.ask(Prompt(kind="secret", message="API key:")))
+        self.got.append(await ui.ask(LoginPrompt(kind="secret", message="API key:")))
         self.stored.append(provider)
-        ui.notify(Info(message="Saved."))
+        ui.notify(LoginInfo(message="Saved."))
 
     async def log_out(self, provider: str) -> bool:
         self.stored.remove(provider)
@@ -100,7 +104,7 @@ async def test_a_device_code_is_shown_and_can_be_copied(tmp_path: Path) -> None:
     assert (screen.copied, accounts.got) == (["AB-12"], ["two"])
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 async def test_a_key_is_typed_unseen(tmp_path: Path) -> None:
     accounts = Accounts()
     screen = screen_with(tmp_path, accounts)
@@ -123,7 +127,7 @@ async def test_a_login_that_is_given_up_stores_nothing(tmp_path: Path) -> None:
     assert (accounts.stored, screen.notices, screen.is_open) == ([], [], False)
 
 
-async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Path) -> None:
+async def test_a_failed_login_raises_its_reason(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, Accounts())
     task = asyncio.create_task(log_in(screen, "plan"))
     await screen.press("enter", *"wrong", "enter")
@@ -131,14 +135,12 @@ async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Pat
         await task
 
 
-async def test_a_name_that_fits_no_provider_is_told_with_how_to_see_them_all(
+async def test_a_name_that_fits_no_provider_is_reported_with_how_to_see_them_all(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(PiError) as caught:
-        await log_in(screen_with(tmp_path, Accounts()), "nobody")
-    assert caught.value.explain() == (
-        'There is no provider "nobody" here. Without a name, all are listed.'
-    )
+        await log_in(screen_with(tmp_path, Accounts()), "unknown")
+    assert caught.value.explain() == ('Unknown provider "unknown". Omit the name to list all.')
 
 
 async def test_letters_that_fit_one_provider_mean_it(tmp_path: Path) -> None:
@@ -185,5 +187,5 @@ async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
 
 
 async def test_there_may_be_nothing_to_log_out_of(tmp_path: Path) -> None:
-    with pytest.raises(PiError, match="Nothing is stored"):
+    with pytest.raises(PiError, match="No stored credentials"):
         await log_out(screen_with(tmp_path, Accounts()))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import Standing
-from pi.coding.models.registry import Choice
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.session import SessionPort
 from pi.coding.settings.settings import Settings
 from tests.modes.interactive.fake_screen import FakeScreen
@@ -49,7 +49,7 @@ def screen_with(
         offered=lambda: (SONNET, HAIKU, GPT, *offered),
         found=lambda: found,
         current=HAIKU,
-        scope=tuple(Choice(model=each) for each in scope),
+        scope=tuple(ResolvedModel(model=each) for each in scope),
         thinking_level="low",
         levels=lambda: ("off", "low", "high"),
     )

@@ -8,11 +8,11 @@ from pi.modes.interactive.dialogs.model_picker import discover
 from tests.modes.interactive.dialogs.models.samples import LLAMA, screen_with
 
 
-async def test_whoever_lists_models_is_told_when_the_servers_have_answered(tmp_path: Path) -> None:
+async def test_the_list_is_updated_when_the_servers_have_answered(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, served=(LLAMA,))
     seen: list[bool] = []
     discover(screen, then=lambda: seen.append(LLAMA in screen.port.models.available()))
 
-    assert seen == []  # nobody waits
+    assert seen == []  # no one waits
     await screen.tasks.settle(30)
     assert seen == [True]

@@ -27,7 +27,7 @@ def test_tabs_list_what_they_say() -> None:
     assert KNOWN.under(ALL, "haiku") == [HAIKU]
 
 
-def test_badges_tell_what_is_special() -> None:
+def test_badges_show_what_is_special() -> None:
     assert [KNOWN.badges(model) for model in (SONNET, HAIKU, GPT, GROK)] == [
         ("scoped", "thinks"),
         ("sees",),
@@ -36,7 +36,7 @@ def test_badges_tell_what_is_special() -> None:
     ]
 
 
-def test_windows_are_told_in_short() -> None:
+def test_windows_are_reported_in_short() -> None:
     assert [window(n) for n in (8192, 200_000, 1_000_000, 1_050_000)] == [
         "8k",
         "200k",

@@ -25,7 +25,7 @@ from tests.modes.interactive.dialogs.models.samples import (
 )
 
 
-async def test_the_current_model_is_first_and_badges_tell_about_each(tmp_path: Path) -> None:
+async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     asked = asyncio.create_task(pick_model(screen))
     await screen.shown()
@@ -41,7 +41,7 @@ async def test_the_current_model_is_first_and_badges_tell_about_each(tmp_path: P
     assert await asked is None
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 async def test_the_best_match_is_selected_while_typing(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     asked = asyncio.create_task(pick_model(screen))
@@ -125,7 +125,7 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
 
 
 def found(owner: Owner | None) -> Standing:
-    """Ollama, which belongs to somebody else; ``owner`` is who was chosen before."""
+    """Ollama, which belongs to another user; ``owner`` is who was chosen before."""
     before = None
     if owner is not None:
         before = ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=owner)
@@ -176,7 +176,7 @@ async def test_the_user_decides_whether_it_may_answer(
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
     asked = asyncio.create_task(may_ask_server(screen, "ollama"))
     await screen.shown()
-    assert "Let the server on 127.0.0.1:11434 answer as ollama?" in screen.text()
+    assert "Use the server on 127.0.0.1:11434 as ollama?" in screen.text()
     assert "(owner: eve (uid 998), python3)" in " ".join(screen.text().split())
     await screen.press(*keys)
     assert await asked is allowed

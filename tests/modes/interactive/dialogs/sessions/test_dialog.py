@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.coding.session.catalog import ListedSession, SessionCatalog
-from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, Where, pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, SessionScope, pick_session
 from pi.testing import FakeClock, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.dialogs.sessions.test_listing import session
@@ -27,7 +27,7 @@ async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[
         if not words.startswith("gamma"):
             await session.sessions.new()
     screen = FakeScreen(tmp_path, session, stage.host)
-    where = Where(
+    where = SessionScope(
         host=stage.host,
         catalog=SessionCatalog(stage.agent_dir),
         cwd=str(stage.cwd),
@@ -105,13 +105,13 @@ async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None
         assert "beta" in screen.text()
         await screen.press("ctrl+d", "enter")
         await screen.until(lambda seen: "beta" not in seen)
-        assert screen.notices == [("info", "The session is in the trash.")]
+        assert screen.notices == [("info", "Moved the session to the trash.")]
 
 
 async def test_the_open_session_cannot_be_deleted(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.press("ctrl+d")
-        assert "\n The session that is open cannot be deleted.\n" in screen.text()
+        assert "\n The open session cannot be deleted.\n" in screen.text()
         await screen.press("down")
         assert "cannot be deleted" not in screen.text()
 
@@ -136,12 +136,12 @@ async def test_conversations_of_other_folders_are_looked_into_when_they_are_list
     tmp_path: Path,
 ) -> None:
     async with three(tmp_path) as (screen, _):
-        elsewhere = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
-        elsewhere.parent.mkdir()
+        in_another_place = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
+        in_another_place.parent.mkdir()
         here = next(screen.host.agent_dir.glob("sessions/*/*.jsonl"))
         header, *rest = here.read_text().splitlines(keepends=True)
         moved = header.replace(str(tmp_path / "home/project"), "/elsewhere")
-        elsewhere.write_text(moved + "".join(rest).replace("answer", "solution"))
+        in_another_place.write_text(moved + "".join(rest).replace("answer", "solution"))
         await screen.type("solution")
         await screen.press("tab")
         await _until(screen, "All folders")
@@ -167,10 +167,12 @@ class SlowCatalog(SessionCatalog):
         return [session("b", first="elsewhere")]
 
 
-async def test_a_list_that_is_no_longer_wanted_when_it_is_read_is_not_shown(tmp_path: Path) -> None:
+async def test_an_outdated_list_is_not_shown(
+    tmp_path: Path,
+) -> None:
     screen = FakeScreen(tmp_path)
     catalog = SlowCatalog(screen.host.agent_dir)
-    where = Where(host=screen.host, catalog=catalog, cwd="/somewhere")
+    where = SessionScope(host=screen.host, catalog=catalog, cwd="/somewhere")
     task = asyncio.create_task(pick_session(screen, where))
     await _until(screen, "→ here")
     await screen.press("tab", "tab")

@@ -7,11 +7,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.session.catalog import ListedSession, SessionFacts
+from pi.coding.session.catalog import ListedSession, SessionSummary
 from pi.coding.session.lookup import Passage
 from pi.modes.interactive.dialogs.sessions.listing import (
-    Listed,
-    Wanted,
+    ListFilter,
+    SessionRow,
     age,
     listed,
     next_order,
@@ -24,7 +24,7 @@ from pi.modes.interactive.dialogs.sessions.listing import (
 def session(
     id: str, *, name: str | None = None, first: str = "", parent: str | None = None
 ) -> ListedSession:
-    facts = SessionFacts(
+    facts = SessionSummary(
         id=id,
         cwd="/somewhere",
         created_ms=0,
@@ -40,31 +40,31 @@ def session(
 A, B, C = session("a", first="hello"), session("b", name="Named", parent="/s/a.jsonl"), session("c")
 
 
-def ids(rows: list[Listed]) -> list[str]:
+def ids(rows: list[SessionRow]) -> list[str]:
     return [row.session.facts.id for row in rows]
 
 
-def test_sessions_keep_their_order_unless_another_is_wanted() -> None:
-    assert ids(listed([A, C, B], Wanted())) == ["a", "c", "b"]
-    assert ids(listed([A, C, B], Wanted(order="threaded"))) == ["a", "b", "c"]
+def test_sessions_keep_their_order_unless_another_is_requested() -> None:
+    assert ids(listed([A, C, B], ListFilter())) == ["a", "c", "b"]
+    assert ids(listed([A, C, B], ListFilter(order="threaded"))) == ["a", "b", "c"]
 
 
 def test_only_named_ones_on_demand() -> None:
-    assert ids(listed([A, B, C], Wanted(named_only=True))) == ["b"]
+    assert ids(listed([A, B, C], ListFilter(named_only=True))) == ["b"]
 
 
 def test_a_search_lists_names_and_then_what_was_said() -> None:
     said = Passage(session=C, entry_id="1", excerpt="… hello there")
     again = Passage(session=A, entry_id="1", excerpt="hello")
-    assert listed([A, B, C], Wanted(query="hello"), [said, again]) == [
-        Listed(session=A),
-        Listed(session=C, excerpt="… hello there"),
+    assert listed([A, B, C], ListFilter(query="hello"), [said, again]) == [
+        SessionRow(session=A),
+        SessionRow(session=C, excerpt="… hello there"),
     ]
 
 
 def test_a_session_is_called_by_its_name_or_by_how_it_begins() -> None:
     with_file = session("d", first='<file name="/p/a.py"> x = 1 </file> explain')
-    names = [title(Listed(session=each)) for each in (A, B, C, with_file)]
+    names = [title(SessionRow(session=each)) for each in (A, B, C, with_file)]
     assert names == ["hello", "Named", "(no words)", "@a.py explain"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.dialogs.opening import may_go_on
+from pi.modes.interactive.dialogs.opening import confirm_missing_folder
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
@@ -21,16 +21,18 @@ def kept(tmp_path: Path, cwd: str) -> Path:
 
 async def test_a_folder_that_is_there_asks_nothing(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    assert await may_go_on(screen, kept(tmp_path, str(tmp_path)), "/here")
-    assert await may_go_on(screen, kept(tmp_path, ""), "/here")
+    assert await confirm_missing_folder(screen, kept(tmp_path, str(tmp_path)), "/here")
+    assert await confirm_missing_folder(screen, kept(tmp_path, ""), "/here")
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     for keys, expected in ((["enter"], True), (["escape"], False)):
-        asked = asyncio.create_task(may_go_on(screen, kept(tmp_path, "/gone/away"), "/here"))
+        asked = asyncio.create_task(
+            confirm_missing_folder(screen, kept(tmp_path, "/gone/away"), "/here")
+        )
         await screen.shown()
-        assert "/gone/away does not exist any more. Go on here, in" in screen.text(80)
+        assert "/gone/away no longer exists. Continue in" in screen.text(80)
         await screen.press(*keys)
         assert await asked is expected

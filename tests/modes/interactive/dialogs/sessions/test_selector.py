@@ -7,7 +7,7 @@ from typing import Any
 
 from pi.base.records import replace
 from pi.coding.session.lookup import Passage
-from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
+from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.dialogs.sessions.test_listing import session
@@ -23,11 +23,11 @@ class Watched:
         self.heard: list[tuple[Any, ...]] = []
         self.screen = FakeScreen(tmp_path)
 
-        def hear(name: str) -> Any:
+        def handle_event(name: str) -> Any:
             return lambda *words: self.heard.append((name, *words))
 
         names = ("pick", "close", "rename", "delete", "change_scope", "search")
-        acts = Acts(**{name: hear(name) for name in names})
+        acts = SessionActions(**{name: handle_event(name) for name in names})
         current = SESSIONS[0].path
         self.selector = SessionSelector(self.screen, acts, host=self.screen.host, current=current)
         self.selector.focused = True
@@ -42,7 +42,7 @@ class Watched:
             self.selector.handle_input(sequence(key))
 
 
-def test_what_is_searched_for_is_told_once_for_every_change(tmp_path: Path) -> None:
+def test_what_is_searched_for_is_reported_once_for_every_change(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("b", "e", "down", "backspace", "enter")
     assert watched.heard == [
@@ -92,7 +92,7 @@ def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
     tmp_path: Path,
 ) -> None:
     watched = Watched(tmp_path, offered=False)
-    assert watched.rows()[-1] == "   Reading the sessions…"
+    assert watched.rows()[-1] == "   Loading sessions…"
     watched.press("b")
     assert watched.rows()[0] == " > b"
     watched.press("backspace", "down", "enter")
@@ -130,9 +130,9 @@ def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
     assert watched.heard == [("delete", SESSIONS[1].path)]
 
 
-def test_one_message_is_told_as_one(tmp_path: Path) -> None:
+def test_one_message_is_reported_as_one(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     facts = replace(SESSIONS[0].facts, message_count=1)
     watched.selector.offer([replace(SESSIONS[0], facts=facts), SESSIONS[1]], "Here")
-    told = [row.split("  ")[-2].strip() for row in watched.rows()[3:]]
-    assert told == ["1 msg", "2 msgs"]
+    reported = [row.split("  ")[-2].strip() for row in watched.rows()[3:]]
+    assert reported == ["1 msg", "2 msgs"]

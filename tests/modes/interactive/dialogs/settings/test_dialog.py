@@ -84,7 +84,7 @@ async def test_a_nested_setting_keeps_its_neighbours(tmp_path: Path) -> None:
     await task
 
 
-async def test_a_project_that_says_otherwise_is_told_of(tmp_path: Path) -> None:
+async def test_a_project_that_says_otherwise_is_reported_of(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     screen.port.settings.override({"quietStartup": False})
     task = asyncio.create_task(edit_settings(screen))
@@ -93,7 +93,7 @@ async def test_a_project_that_says_otherwise_is_told_of(tmp_path: Path) -> None:
     await task
     assert stored(tmp_path) == {"quietStartup": True}
     assert screen.notices == [
-        ("warning", "quietStartup is kept, but this project or run says otherwise.")
+        ("warning", "Saved quietStartup, but project settings or an option override it.")
     ]
 
 
@@ -106,7 +106,7 @@ async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
     await screen.press("enter", *"light", "enter")
     assert screen.themes.current == "light"
     await screen.press("enter", "ctrl+u", *"nowhere", "enter")
-    assert '\n There is no theme "nowhere".' in screen.text()
+    assert '\n Unknown theme "nowhere".' in screen.text()
     await screen.press("escape", "escape")
     await task
     assert stored(tmp_path) == {"theme": "light"}
@@ -145,8 +145,8 @@ async def test_what_cannot_be_written_holds_until_the_end_and_the_file_stays(
     await screen.type("quiet start")
     await screen.press("enter")
     assert re.search("→ Screen: Quiet start +on", screen.text())
-    level, told = screen.notices[-1]
-    assert (level, told.split("\n")[-1]) == ("error", "What you chose holds until you leave.")
+    level, reported = screen.notices[-1]
+    assert (level, reported.split("\n")[-1]) == ("error", "Your choice applies until you quit.")
     assert (tmp_path / "agent" / "settings.json").read_text() == "{broken"
     await screen.press("escape")
     await task

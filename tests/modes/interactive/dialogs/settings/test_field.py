@@ -34,7 +34,7 @@ def test_only_a_value_is_given_back() -> None:
 
 
 def test_an_empty_field_says_what_holds_without_it() -> None:
-    told = []
+    reported = []
     for default in (3, None):
         field = ValueField(
             plain_theme(),
@@ -44,5 +44,5 @@ def test_an_empty_field_says_what_holds_without_it() -> None:
             on_value=lambda value: None,
             on_cancel=lambda: None,
         )
-        told.append(strip_sequences(field.render(60)[3]).rstrip())
-    assert told == [" > 3, by default", " > nothing set"]
+        reported.append(strip_sequences(field.render(60)[3]).rstrip())
+    assert reported == [" > 3, by default", " > nothing set"]

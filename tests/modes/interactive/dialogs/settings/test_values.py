@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.settings.values import (
-    BadValue,
+    InvalidValue,
     chosen,
     for_editing,
     shown,
@@ -30,7 +30,7 @@ def test_numbers_stay_in_their_range() -> None:
     row = ROWS["autocompleteMaxVisible"]
     assert typed(row, " 7 ") == 7
     for text in ("2", "21", "x", "-3", "1.5"):
-        with pytest.raises(BadValue, match="at least 3 and at most 20"):
+        with pytest.raises(InvalidValue, match="at least 3 and at most 20"):
             typed(row, text)
 
 
@@ -39,7 +39,7 @@ def test_lists_are_json_or_words_between_commas() -> None:
     assert typed(row, "anthropic/*, gpt") == ["anthropic/*", "gpt"]
     assert typed(row, '["a,b"]') == ["a,b"]
     for text in ("[1]", "[x"):
-        with pytest.raises(BadValue):
+        with pytest.raises(InvalidValue):
             typed(row, text)
 
 

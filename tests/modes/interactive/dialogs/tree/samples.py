@@ -18,7 +18,7 @@ def node(name: str, parent: int, kind: Kind = "user", **more: Any) -> Node:
 
 
 def tree(*rows: tuple[str, int], leaf: int = ROOT) -> Tree:
-    """Nodes from ``(name, parent)``; the first letter of a name tells its kind."""
+    """Nodes from ``(name, parent)``; the first letter of a name shows its kind."""
     letters: dict[str, Kind] = {kind[0]: kind for kind in KINDS}
     letters |= {"t": "tool", "c": "tools only"}
     return Tree(tuple(node(n, p, letters.get(n[0], "user")) for n, p in rows), leaf)

@@ -87,8 +87,8 @@ def answer(*content: Any, **more: Any) -> Entry:
     ],
 )
 def test_every_kind_of_entry_has_a_name(entry: Entry, expected: tuple[str, str, str]) -> None:
-    told = describe(entry, {"1": CALL})
-    assert (told.kind, told.role, told.text) == expected
+    reported = describe(entry, {"1": CALL})
+    assert (reported.kind, reported.role, reported.text) == expected
 
 
 def test_what_failed_is_known() -> None:
@@ -99,9 +99,9 @@ def test_what_failed_is_known() -> None:
 
 
 def test_all_words_are_searched_although_few_are_listed() -> None:
-    told = describe(said(UserMessage(content="x " * 1000 + "Needle")), {})
-    assert "needle" in told.words
-    assert len(told.text) < 500
+    reported = describe(said(UserMessage(content="x " * 1000 + "Needle")), {})
+    assert "needle" in reported.words
+    assert len(reported.text) < 500
 
 
 def test_nothing_in_a_text_can_command_the_terminal() -> None:

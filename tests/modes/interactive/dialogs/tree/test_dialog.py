@@ -66,7 +66,7 @@ def _words(session: AgentSession) -> list[str]:
     return [words for message in session.messages if (words := getattr(message, "text", ""))]
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_draft_is_not_lost_to_the_tree(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         screen.editor_text = "my draft"
@@ -109,7 +109,7 @@ async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
         assert kinds(session)[-1] == "branch_summary"
 
 
-async def test_a_summary_is_written_as_the_person_wants_it(tmp_path: Path) -> None:
+async def test_a_summary_is_written_as_the_user_wants_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *(says(text) for text in ("One", "Two", "## Notes")))
     session = await stage.open()
     await session.prompts.prompt("first question")
@@ -138,7 +138,7 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
     await screen.press("escape")
     await screen.until(lambda text: "Session Tree" in text)
     assert session.facts.leaf_id == before
-    assert screen.notices == [("info", "The summary was stopped.")]
+    assert screen.notices == [("info", "Summary cancelled.")]
     await screen.press("escape")
     await walk
     await session.close()

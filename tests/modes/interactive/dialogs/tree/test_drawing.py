@@ -58,12 +58,12 @@ def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("some day", "some day"),
     ],
 )
-def test_labels_were_set_when_the_clock_of_the_person_says(stored: str, shown: str) -> None:
+def test_labels_show_the_local_time(stored: str, shown: str) -> None:
     view = TreeView(Tree((node("hello", ROOT, label="here", label_timestamp=stored),)))
     assert drawn(view, 60, times=True) == [f"[here {shown}] user: hello"]
 
 
-@pytest.mark.trap(227)
+@pytest.mark.behaviour("tree-view-filters")
 def test_entries_of_many_branches_stay_readable() -> None:
     nodes = [node("root", ROOT)]
     for depth in range(1, 60):
@@ -89,7 +89,7 @@ def test_rows_fit_any_width(sample: Tree, width: int) -> None:
     assert all(visible_width(line) <= width for line in drawn(view, width))
 
 
-def test_how_much_is_folded_is_told_however_long_the_entry_is() -> None:
+def test_how_much_is_folded_is_reported_however_long_the_entry_is() -> None:
     view = TreeView(Tree((node("word " * 30, ROOT), node("a", 0), node("b", 1)), leaf=ROOT))
     view.jump(-9)
     view.fold_or_up()

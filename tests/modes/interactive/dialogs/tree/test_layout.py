@@ -45,7 +45,7 @@ def test_several_roots_hang_on_nothing_together() -> None:
     assert drawn(sample, lay_out(sample, everything(sample))) == ["├─ u1", "│  a1", "└─ u2"]
 
 
-@pytest.mark.trap(227)
+@pytest.mark.behaviour("tree-view-filters")
 def test_what_follows_a_hidden_entry_hangs_on_the_one_above_it() -> None:
     sample = tree(
         ("u1", ROOT), ("c1", 0), ("t1", 1), ("a1", 2), ("c2", 0), ("u2", 4), ("u3", 4), leaf=3
@@ -58,7 +58,7 @@ def test_what_follows_a_hidden_entry_hangs_on_the_one_above_it() -> None:
     ]
 
 
-def test_a_folded_branch_tells_how_much_it_hides() -> None:
+def test_a_folded_branch_shows_how_much_it_hides() -> None:
     sample = tree(("u1", ROOT), ("a1", 0), ("u2", 1), ("a2", 2), ("u3", 1))
     rows = lay_out(sample, everything(sample), {2})
     assert drawn(sample, rows) == ["u1", "a1", "├─ u2", "└─ u3"]
@@ -71,7 +71,7 @@ def test_older_branches_come_first() -> None:
     assert drawn(sample, lay_out(sample, everything(sample))) == ["u1", "├─ a2", "└─ a1"]
 
 
-@pytest.mark.trap(227)
+@pytest.mark.behaviour("tree-view-filters")
 @given(trees(), st.sampled_from(MODES), st.sampled_from(["", "n1", "n2 n"]), st.data())
 def test_connectors_are_consistent_whatever_is_hidden(
     sample: Tree, mode: Mode, query: str, data: st.DataObject

@@ -33,7 +33,7 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
 async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
-    await session.prompts.note_choices()
+    await session.prompts.record_model_choice()
     tree = read_tree(session.facts)
     assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
     await session.close()

@@ -94,7 +94,7 @@ def test_every_filter_has_its_keys(key: str, mode: str) -> None:
     assert watched.view.mode == mode
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_nothing_listed_takes_every_key_and_ctrl_c_closes() -> None:
     watched = Watched()
     watched.press("ctrl+l", "up", "down", "left", "enter", "L", "ctrl+left", "ctrl+c")
@@ -126,7 +126,7 @@ def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
     assert watched.heard == [("label", "u19", "y")]
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_cursor_is_where_the_next_letter_goes() -> None:
     watched = Watched()
     watched.selector.focused = True

@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.tool_views.view import View
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 
 
 def shown(
-    view: View, call: Call, *, expanded: bool = False, width: int = 60
+    view: View, call: ToolCallState, *, expanded: bool = False, width: int = 60
 ) -> tuple[str, list[str], str]:
     """Title, rows and note."""
-    made: Look = look()
+    made: TranscriptOptions = look()
     made.is_expanded = expanded
     title, rows, note = view(call, made, width)
     return strip_sequences(title), [strip_sequences(row) for row in rows], strip_sequences(note)
 
 
-def done(call: Call, text: str, *, failed: bool = False, details: Any = None) -> Call:
+def done(
+    call: ToolCallState, text: str, *, failed: bool = False, details: Any = None
+) -> ToolCallState:
     """The call after it has ended."""
     call.end((Text(text=text),), details, failed=failed, now=0.0)
     return call

@@ -30,7 +30,7 @@ def test_how_it_ended_is_a_note() -> None:
         assert shown(bash_view, made) == ("x", rows, note)
 
 
-def test_a_command_without_output_says_so() -> None:
+def test_a_command_without_output_reports_it() -> None:
     assert shown(bash_view, done(call("bash", command="true"), "(no output)")) == (
         "true",
         [],
@@ -81,7 +81,7 @@ def test_the_remark_that_output_was_left_out_stands_below_the_tail() -> None:
     )
 
 
-def test_why_a_call_was_refused_is_told_from_its_beginning() -> None:
+def test_why_a_call_was_refused_is_reported_from_its_beginning() -> None:
     why = 'Validation failed for tool "bash":\n  - command: is missing\n\n'
     made = done(call("bash"), f'{why}Received arguments:\n{{\n  "cmd": "x"\n}}', failed=True)
 

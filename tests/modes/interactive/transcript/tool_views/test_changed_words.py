@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.transcript.tool_views.file_tools import Piece, changed_words
+from pi.modes.interactive.transcript.tool_views.file_tools import WordChange, changed_words
 
 LINES = st.text(st.characters(exclude_characters="\r\n"), max_size=80)
 
@@ -11,38 +11,38 @@ LINES = st.text(st.characters(exclude_characters="\r\n"), max_size=80)
 def test_only_the_words_that_differ_are_marked() -> None:
     assert changed_words("x = spam(1, 2)", "x = eggs(1, 3)") == (
         [
-            Piece("x = ", differs=False),
-            Piece("spam", differs=True),
-            Piece("(1, ", differs=False),
-            Piece("2", differs=True),
-            Piece(")", differs=False),
+            WordChange("x = ", differs=False),
+            WordChange("spam", differs=True),
+            WordChange("(1, ", differs=False),
+            WordChange("2", differs=True),
+            WordChange(")", differs=False),
         ],
         [
-            Piece("x = ", differs=False),
-            Piece("eggs", differs=True),
-            Piece("(1, ", differs=False),
-            Piece("3", differs=True),
-            Piece(")", differs=False),
+            WordChange("x = ", differs=False),
+            WordChange("eggs", differs=True),
+            WordChange("(1, ", differs=False),
+            WordChange("3", differs=True),
+            WordChange(")", differs=False),
         ],
     )
 
 
 def test_what_was_only_added_has_no_counterpart() -> None:
     assert changed_words("return a", "return a + b") == (
-        [Piece("return a", differs=False)],
-        [Piece("return a", differs=False), Piece(" + b", differs=True)],
+        [WordChange("return a", differs=False)],
+        [WordChange("return a", differs=False), WordChange(" + b", differs=True)],
     )
 
 
 def test_lines_that_have_little_in_common_are_left_alone() -> None:
     assert changed_words("one", "two words") == (
-        [Piece("one", differs=False)],
-        [Piece("two words", differs=False)],
+        [WordChange("one", differs=False)],
+        [WordChange("two words", differs=False)],
     )
     long = "word " * 200
     assert changed_words(long, long + "x") == (
-        [Piece(long, differs=False)],
-        [Piece(long + "x", differs=False)],
+        [WordChange(long, differs=False)],
+        [WordChange(long + "x", differs=False)],
     )
 
 

@@ -64,7 +64,7 @@ def test_a_long_diff_is_folded() -> None:
     assert shown(edit_view, made, expanded=True)[1] == lines
 
 
-def test_a_failure_is_told() -> None:
+def test_a_failure_is_reported() -> None:
     made = done(call("edit", path="x", edits=EDITS), "Could not find it.", failed=True)
 
     assert shown(edit_view, made) == ("x", ["Could not find it."], "")

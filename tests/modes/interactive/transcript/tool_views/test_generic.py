@@ -21,7 +21,7 @@ def test_expanded_every_argument_has_its_own_row() -> None:
     assert shown(generic_view, made, expanded=True) == ("", ["url=http://x", "n=1", "text"], "")
 
 
-def test_a_failure_is_told() -> None:
+def test_a_failure_is_reported() -> None:
     made = done(call("fetch", url="x"), "No route.", failed=True)
 
     assert shown(generic_view, made) == ("url=x", ["No route."], "")

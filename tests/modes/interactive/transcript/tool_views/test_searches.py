@@ -24,7 +24,7 @@ def test_find_counts_files_and_ls_entries() -> None:
     assert shown(grep_view, cut)[2] == "1 match"
 
 
-def test_nothing_found_is_told() -> None:
+def test_nothing_found_is_reported() -> None:
     assert shown(grep_view, done(call("grep", pattern="x"), "No matches found"))[2] == "nothing"
     assert (
         shown(find_view, done(call("find", pattern="x"), "No files found matching pattern"))[2]

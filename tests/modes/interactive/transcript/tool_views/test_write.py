@@ -19,7 +19,7 @@ def test_an_empty_file_has_no_preview() -> None:
     assert shown(write_view, call("write", path="a.txt", content="")) == ("a.txt", [], "")
 
 
-def test_a_failure_is_told() -> None:
+def test_a_failure_is_reported() -> None:
     made = done(call("write", path="a.txt", content="x"), "No space left.", failed=True)
 
     assert shown(write_view, made) == ("a.txt", ["No space left."], "")

@@ -1,1 +1,1 @@
-"""Saved sessions to go on with: listed, searched, renamed, deleted."""
+"""The list of saved sessions: search, resume, rename, delete."""

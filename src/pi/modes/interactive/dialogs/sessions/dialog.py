@@ -1,4 +1,4 @@
-"""Choosing a session to go on with."""
+"""Dialog to choose a session to resume or a message to fork from."""
 
 from __future__ import annotations
 
@@ -7,47 +7,46 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.port.results import ForkPoint
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.lookup import search_texts
-from pi.coding.session.naming import Stamps
+from pi.coding.session.naming import IdFactory
 from pi.coding.session.trash import Trash
-from pi.modes.interactive.dialogs.panel import framed, list_rows, typed_in_short
+from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
-from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 
-LEAST_TO_SEARCH = 3
-"""Letters from which on conversations are looked into."""
+MIN_TO_SEARCH = 3
+"""Minimum query length for a search in messages."""
 PAUSE = 0.15
-"""Seconds of not typing after which that begins."""
+"""Seconds without a key before that search starts."""
 
 
-class Where(Record):
-    """What the list is about; it can be shown before there is a session."""
+class SessionScope(Record):
+    """What the list needs; it can be shown before a session is open."""
 
-    host: Host
+    host: Machine
     catalog: SessionCatalog
     cwd: str
     current: Path | None = None
-    """The file of the session that is open."""
+    """The file of the open session."""
     rename_current: Callable[[str], Awaitable[None]] | None = None
-    """Renames that session, whose file nobody else may write."""
+    """Renames the open session, whose file is locked by this process."""
 
 
-async def pick_session(ui: Ui, where: Where) -> Path | None:
-    """The file of the session that the person chooses; sessions are renamed and deleted there.
+async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
+    """Returns the file of the session that the user chooses; sessions can be renamed and deleted.
 
-    The dialog is there at once: what is typed while the sessions are read is searched for.
+    The dialog opens at once: text typed while the sessions are loaded is searched for.
     """
     async with TaskScope() as tasks:
 
@@ -58,10 +57,10 @@ async def pick_session(ui: Ui, where: Where) -> Path | None:
 
 
 class _Browsing:
-    """The dialog while it is open: what files say, and the work on them."""
+    """The open dialog: loads session files and changes them."""
 
     def __init__(
-        self, ui: Ui, where: Where, tasks: TaskScope, done: Callable[[Path | None], None]
+        self, ui: Ui, where: SessionScope, tasks: TaskScope, done: Callable[[Path | None], None]
     ) -> None:
         self._ui = ui
         self._where = where
@@ -69,7 +68,7 @@ class _Browsing:
         self._everywhere = False
         self._sessions: list[ListedSession] = []
         self._search: asyncio.Task[None] | None = None
-        acts = Acts(
+        acts = SessionActions(
             pick=done,
             close=lambda: done(None),
             rename=lambda path, name: self._start(self._rename(path, name)),
@@ -83,12 +82,12 @@ class _Browsing:
         self._start(self._load())
 
     async def _load(self) -> None:
-        """Read which sessions there are, unless others are wanted by the time they are read."""
+        """Lists the sessions, unless the scope has changed meanwhile."""
         catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
         if everywhere:
-            sessions = await asyncio.to_thread(catalog.everywhere)
+            sessions = await asyncio.to_thread(catalog.in_all_directories)
         else:
-            sessions = await asyncio.to_thread(catalog.of_project, cwd)
+            sessions = await asyncio.to_thread(catalog.in_directory, cwd)
         if everywhere != self._everywhere:
             return
         self._sessions = sessions
@@ -103,7 +102,7 @@ class _Browsing:
     def _look_inside(self, query: str) -> None:
         if self._search is not None:
             self._search.cancel()
-        if len(query.strip()) >= LEAST_TO_SEARCH:
+        if len(query.strip()) >= MIN_TO_SEARCH:
             self._search = self._tasks.start(self._find(query), name="search sessions")
 
     async def _find(self, query: str) -> None:
@@ -117,34 +116,32 @@ class _Browsing:
         if path == where.current and where.rename_current is not None:
             await where.rename_current(name)
         else:
-            stamps = Stamps(host.clock, host.random_bytes)
+            stamps = IdFactory(host.clock, host.random_bytes)
             await asyncio.to_thread(rename_session, path, name, stamps)
         await self._load()
 
     async def _delete(self, path: Path) -> None:
         host = self._where.host
         await Trash(host.agent_dir, host.environ, host.clock).delete(path)
-        self._ui.notify("The session is in the trash.")
+        self._ui.notify("Moved the session to the trash.")
         await self._load()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.start(self._told(work), name="sessions")
+        self._tasks.start(self._run(work), name="sessions")
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        with report_errors(self._ui):
             await work
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
 
 
-# Choosing what to say differently, in a session of its own.
+# Choosing a message to fork from.
 
 
 async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
-    """Something that the person said on this branch; the last one is selected."""
+    """Returns a user message of this branch; the last one is selected."""
 
     def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
-        text = one_line(typed_in_short(point.text)) or "(pictures)"
+        text = one_line(summarise_message(point.text)) or "(pictures)"
         return ui.theme.paint("accent")(text) if selected else text
 
     def build(done: Callable[[ForkPoint | None], None]) -> Component:
@@ -156,7 +153,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
-            empty="Nothing was said yet",
+            empty="No messages yet",
         )
         if points:
             inside.select(lambda point: point is points[-1])
@@ -165,7 +162,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             "Fork from a message",
             inside,
             lambda: CHOOSING,
-            message="The new session goes on before it; its text comes into the editor.",
+            message="The new session ends before it; its text is put into the editor.",
         )
 
     return await ui.show(build)

@@ -1,4 +1,4 @@
-"""The list of sessions on the screen."""
+"""The component that lists sessions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession
 from pi.coding.session.lookup import Passage
 from pi.modes.interactive.dialogs.panel import Keys, list_rows, shown_key, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.sessions.listing import (
-    Listed,
-    Wanted,
+    ListFilter,
+    SessionRow,
     age,
     listed,
     next_order,
@@ -39,12 +39,12 @@ _KEYS: Keys = (
     ("tui.select.cancel", "close"),
 )
 _MORE_HINTS = 1
-"""Rows that they take beyond the first."""
-_READING, _NONE = "Reading the sessions…", "No sessions"
+"""Rows that the hints take beyond the first."""
+_READING, _NONE = "Loading sessions…", "No sessions"
 
 
-class Acts(Record):
-    """What the person may do with the list; each is told the file of the session."""
+class SessionActions(Record):
+    """Actions of the list; each is called with the file of the session."""
 
     pick: Callable[[Path], None]
     close: Callable[[], None]
@@ -52,32 +52,34 @@ class Acts(Record):
     delete: Callable[[Path], None]
     change_scope: Callable[[], None]
     search: Callable[[str], None]
-    """Told what is searched for, to look inside the conversations."""
+    """Called with the query, to search in messages."""
 
 
 class SessionSelector:
-    """Sessions to choose from; renaming and deleting happen in place.
+    """A list of sessions; renaming and deleting happen in place.
 
-    Whoever owns it gives it the sessions and, later, the passages that were found inside them.
+    The owner sets the sessions and, later, the passages found in messages.
     """
 
-    def __init__(self, ui: Ui, acts: Acts, *, host: Host, current: Path | None) -> None:
+    def __init__(
+        self, ui: Ui, acts: SessionActions, *, host: Machine, current: Path | None
+    ) -> None:
         self._ui = ui
         self._host = host
         self._acts = acts
         self._current = current
         self._sessions: Sequence[ListedSession] | None = None
-        """None while they are being read."""
+        """``None`` while they are loaded."""
         self._early: list[str] = []
-        """Keys for a list that is not there yet."""
+        """Keys that wait for the list."""
         self._passages: Sequence[Passage] = ()
-        self._wanted = Wanted()
+        self._filter = ListFilter()
         self._shows_paths = False
         self._scope = ""
         self._name: Input | None = None
-        """The field in which a name is being written."""
+        """The field for a new name."""
         self._doomed: Path | None = None
-        """The session that goes to the trash with the next Enter."""
+        """The session that the next Enter moves to the trash."""
         self._remark = ""
         """Why the last key did nothing, until the next one."""
         self._focused = False
@@ -92,10 +94,10 @@ class SessionSelector:
             keys={
                 "app.session.togglePath": lambda row: self._toggle_paths(),
                 "app.session.toggleSort": lambda row: self._change(
-                    order=next_order(self._wanted.order)
+                    order=next_order(self._filter.order)
                 ),
                 "app.session.toggleNamedFilter": lambda row: self._change(
-                    named_only=not self._wanted.named_only
+                    named_only=not self._filter.named_only
                 ),
                 "app.session.rename": self._rename,
                 "app.session.delete": self._delete,
@@ -119,33 +121,33 @@ class SessionSelector:
 
     @property
     def keys(self) -> Keys:
-        """The actions that mean something now, and what."""
+        """The actions available now, with their labels."""
         if self._name is not None:
             return WRITING
         return _KEYS if self._doomed is None else ()
 
     @property
     def query(self) -> str:
-        """What is searched for."""
+        """The search text."""
         return self._picker.query
 
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
-        """List these sessions; ``scope`` says whose they are. Keys that came early act now."""
+        """Lists these sessions; ``scope`` is their label. Handles keys that waited."""
         self._sessions, self._scope = sessions, scope
         self._picker.empty = _NONE
         self._picker.refresh()
         early, self._early = self._early, []
         for data in early:
-            if self._doomed is None:  # nobody says yes to a question they have not seen
+            if self._doomed is None:  # a key must not confirm a question that was not visible
                 self.handle_input(data)
 
     def found(self, passages: Sequence[Passage]) -> None:
-        """Add what was found inside conversations."""
+        """Adds passages found in messages."""
         self._passages = passages
         self._picker.refresh()
 
     def handle_input(self, data: str) -> None:
-        """Keys go to the name that is being written, to the question, or to the list."""
+        """Passes keys to the name field, the question, or the list."""
         self._remark = ""
         if self._name is not None:
             self._name.handle_input(data)
@@ -161,14 +163,14 @@ class SessionSelector:
                 self._acts.search(self._picker.query)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._picker.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The list, and below it the name or the question."""
+        """The list, and below it the name field or the question."""
         rows = self._picker.render(width)
         if self._name is not None:
-            # One cursor at a time: the name has it.
+            # Only one cursor: the name field has it.
             rows = [row.replace(CURSOR_MARKER, "") for row in rows]
             self._name.focused = self._focused
             return [*rows, "", *self._name.render(width)]
@@ -178,7 +180,7 @@ class SessionSelector:
     # ----------------------------------------------------------------------------------------------
 
     def _is_early(self, data: str) -> bool:
-        """Whether a key has to wait for the sessions; words to search for need not, at first."""
+        """Whether a key has to wait for the sessions; typed search text does not, at first."""
         if self._sessions is not None or self._ui.keymap.matches(data, "tui.select.cancel"):
             return False
         return bool(self._early) or not printable_text(data)
@@ -192,15 +194,15 @@ class SessionSelector:
         paint = self._ui.theme.paint("warning")
         return [f" {paint(row)}" for row in wrap_text(text, max(width - 2, 1))]
 
-    def _find(self, query: str) -> list[Listed]:
-        return listed(self._sessions or (), replace(self._wanted, query=query), self._passages)
+    def _find(self, query: str) -> list[SessionRow]:
+        return listed(self._sessions or (), replace(self._filter, query=query), self._passages)
 
     def _head(self, width: int) -> list[str]:
-        named = "named only" if self._wanted.named_only else ""
-        parts = filter(None, (self._scope, self._wanted.order, named))
+        named = "named only" if self._filter.named_only else ""
+        parts = filter(None, (self._scope, self._filter.order, named))
         return [self._ui.theme.paint("muted")(" · ".join(parts))]
 
-    def _draw(self, row: Listed, width: int, *, selected: bool) -> str:
+    def _draw(self, row: SessionRow, width: int, *, selected: bool) -> str:
         theme, facts, host = self._ui.theme, row.session.facts, self._host
         mark = "● " if row.session.path == self._current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
@@ -216,10 +218,10 @@ class SessionSelector:
         self._shows_paths = not self._shows_paths
 
     def _change(self, **changes: object) -> None:
-        self._wanted = replace(self._wanted, **changes)
+        self._filter = replace(self._filter, **changes)
         self._picker.refresh()
 
-    def _rename(self, row: Listed | None) -> None:
+    def _rename(self, row: SessionRow | None) -> None:
         if row is None:
             return
 
@@ -234,16 +236,16 @@ class SessionSelector:
         self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
         self._name.set_value(row.session.facts.name or "")
 
-    def _delete(self, row: Listed | None) -> None:
+    def _delete(self, row: SessionRow | None) -> None:
         if row is None:
             return
         if row.session.path == self._current:
             # Not in the transcript: the list covers it.
-            self._remark = "The session that is open cannot be deleted."
+            self._remark = "The open session cannot be deleted."
         else:
             self._doomed = row.session.path
 
-    def _delete_if_nothing_is_typed(self, row: Listed | None) -> None:
+    def _delete_if_nothing_is_typed(self, row: SessionRow | None) -> None:
         if not self._picker.query:
             self._delete(row)
 

@@ -1,4 +1,4 @@
-"""Changing settings in place; only what is touched is written."""
+"""Dialogs for settings and themes; only changed settings are written."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
-from pi.modes.interactive.dialogs.settings.values import BadValue, ValueField, chosen, shown, worded
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.dialogs.settings.values import (
+    InvalidValue,
+    ValueField,
+    chosen,
+    shown,
+    worded,
+)
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
 _DESCRIPTION = 3
-"""Rows that tell about a setting."""
-_FOR_NOW = "\nWhat you chose holds until you leave."
+"""Rows for the description of a setting."""
+_FOR_NOW = "\nYour choice applies until you quit."
 _SEEN = ("Screen", "Terminal")
-"""Groups of settings that change what has been drawn already."""
+"""Groups of settings that change what has already been drawn."""
 
 
 async def edit_settings(ui: Ui) -> None:
-    """Show all settings until the person closes the list; every change holds at once."""
+    """Shows all settings until the user closes the list; changes apply at once."""
 
     def build(done: Callable[[None], None]) -> Component:
         return _Editing(ui, done).panel
@@ -37,7 +43,7 @@ async def edit_settings(ui: Ui) -> None:
 
 
 class _Editing:
-    """The list while it is open."""
+    """The open list."""
 
     def __init__(self, ui: Ui, done: Callable[[None], None]) -> None:
         self._ui = ui
@@ -51,7 +57,7 @@ class _Editing:
             keymap=ui.keymap,
             is_searchable=True,
             hint="",
-            describes=lambda: ui.rows >= LOW,  # on a low screen the list needs the room
+            describes=lambda: ui.rows >= LOW,  # on a low screen the list needs the rows
         )
         self.panel = framed(ui, "Settings", self._list, self._keys)
 
@@ -88,12 +94,12 @@ class _Editing:
         return ask
 
     def _try(self, setting: Setting, value: object) -> None:
-        """See that a theme is there, so that whoever mistypes its name is told beside the name."""
+        """Checks that a theme exists, so that an unknown name is reported beside the field."""
         if setting.name == "theme":
             try:
                 self._ui.themes.use(value if isinstance(value, str) else None)
-            except BadTheme as problem:
-                raise BadValue(problem.explain()) from problem
+            except InvalidTheme as error:
+                raise InvalidValue(error.explain()) from error
 
     def _change(self, name: str, words: str) -> None:
         setting = self._rows[name]
@@ -105,10 +111,10 @@ class _Editing:
             return
         try:
             settings.set({setting.name: value})
-        except PiError as problem:
+        except PiError as error:
             holds = value_at(settings.raw, setting.name.split(".")) == value
-            told = f"{problem.explain()}{_FOR_NOW if holds else ''}"
-            self._ui.notify(told, "error")
+            text = f"{error.explain()}{_FOR_NOW if holds else ''}"
+            self._ui.notify(text, "error")
         else:
             self._check(setting.name, value)
         self._list.set_value(setting.name, self._shown(setting))
@@ -116,19 +122,21 @@ class _Editing:
             self._ui.refresh()
 
     def _check(self, name: str, value: object) -> None:
-        """Tell if somebody else has the last word, as a project may."""
+        """Warns if a project or an option overrides the saved value."""
         if value is not None and value_at(self._ui.port.settings.raw, name.split(".")) != value:
-            self._ui.notify(f"{name} is kept, but this project or run says otherwise.", "warning")
+            self._ui.notify(
+                f"Saved {name}, but project settings or an option override it.", "warning"
+            )
 
     def _shown(self, setting: Setting) -> str:
         return shown(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
 
 
-# Choosing a theme; whatever is selected is shown at once.
+# Choosing a theme with preview.
 
 
 class PickedTheme(Record):
-    """What the setting is to be; no name follows the terminal."""
+    """The new value of the setting; no name follows the terminal."""
 
     name: str | None
 
@@ -137,7 +145,7 @@ FOLLOW = PickedTheme(name=None)
 
 
 async def pick_theme(ui: Ui) -> PickedTheme | None:
-    """The theme that the person chooses; the old one is back if they choose none."""
+    """Returns the theme that the user chooses; on cancel the old one is restored."""
     before = ui.port.settings.values.theme
     offered = [FOLLOW, *(PickedTheme(name=name) for name in ui.themes.names)]
 
@@ -169,11 +177,11 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
 
 
 def _called(theme: PickedTheme) -> str:
-    return theme.name or "as the terminal is"
+    return theme.name or "follow the terminal"
 
 
 def _preview(ui: Ui, name: str | None) -> None:
     try:
         ui.themes.use(name)
-    except PiError as problem:
-        ui.notify(problem.explain(), "error")
+    except PiError as error:
+        ui.notify(error.explain(), "error")

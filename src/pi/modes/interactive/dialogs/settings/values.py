@@ -1,4 +1,4 @@
-"""Values of settings as people read and type them. Pure."""
+"""Formats and parses values of settings; the field that edits one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pi.tui.widgets.input import Input
 
 UNSET = "(not set)"
 LONGEST_LIST = 30
-"""Characters of a default list that are shown on a row."""
+"""Characters shown of a default list."""
 
 
-class BadValue(PiError):
-    """What was typed cannot be the value of a setting."""
+class InvalidValue(PiError):
+    """The text is not a valid value of the setting."""
 
 
 def shown(setting: Setting, value: object) -> str:
-    """A value on one row; what holds by default is told as such."""
+    """A value on one row; defaults are marked."""
     if value is None:
         return by_default(setting)
     if setting.kind in ("list", "json"):
@@ -31,7 +31,7 @@ def shown(setting: Setting, value: object) -> str:
 
 
 def by_default(setting: Setting) -> str:
-    """What holds when nothing is set, on one row."""
+    """The default on one row."""
     if isinstance(setting.default, tuple):
         listed = ", ".join(setting.default)
         return listed if len(listed) <= LONGEST_LIST else "(default)"
@@ -39,19 +39,19 @@ def by_default(setting: Setting) -> str:
 
 
 def worded(value: object) -> str:
-    """A plain value in words."""
+    """A scalar value as text."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
 def chosen(setting: Setting, words: str) -> Value:
-    """The choice that these words stand for."""
+    """Returns the choice with this label."""
     return next(each for each in setting.choices if worded(each) == words)
 
 
 def typed(setting: Setting, text: str) -> object:
-    """The value that was typed; ``None`` for nothing, which takes the setting back.
+    """Parses a value; empty text returns ``None``, which resets the setting.
 
-    ``BadValue`` says what is expected.
+    Raises ``InvalidValue`` with the expected form.
     """
     if not text.strip():
         return None
@@ -67,7 +67,7 @@ def typed(setting: Setting, text: str) -> object:
 
 
 def for_editing(setting: Setting, value: object) -> str:
-    """What stands in the field when editing begins."""
+    """The text of the field when editing starts."""
     if value is None:
         return ""
     if setting.kind in ("list", "json"):
@@ -81,31 +81,31 @@ def _number(setting: Setting, text: str) -> int:
     if digits.isdecimal() and least <= int(text) and (most is None or int(text) <= most):
         return int(text)
     upper = "" if most is None else f" and at most {most}"
-    raise BadValue(f"{setting.label} must be a whole number of at least {least}{upper}.")
+    raise InvalidValue(f"{setting.label} must be a whole number of at least {least}{upper}.")
 
 
 def _list(setting: Setting, text: str) -> list[str]:
-    """A JSON array, or simply words between commas."""
+    """Parses a JSON array, or words separated by commas."""
     if not text.startswith("["):
         return [word.strip() for word in text.split(",") if word.strip()]
     value = _json(setting, text)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return value
-    raise BadValue(f'{setting.label} must be words: ["one", "two"].')
+    raise InvalidValue(f'{setting.label} must be words: ["one", "two"].')
 
 
 def _json(setting: Setting, text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError as problem:
-        raise BadValue(f"{setting.label} must be JSON: {problem}.") from problem
+    except ValueError as error:
+        raise InvalidValue(f"{setting.label} must be JSON: {error}.") from error
 
 
-# One value, being typed.
+# The field that edits one value.
 
 
 class ValueField:
-    """A field that gives a value only if it is one; nothing typed takes the setting back."""
+    """A field that accepts only valid values; empty text resets the setting."""
 
     def __init__(
         self,
@@ -133,16 +133,16 @@ class ValueField:
         self._field.focused = True
 
     def handle_input(self, data: str) -> None:
-        """Write, accept or cancel."""
+        """Edits, accepts or cancels."""
         self._problem = ""
         self._field.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._field.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """What it is, the field, and what is wrong with what was typed."""
+        """The label, the field, and the error."""
         muted, error = self._theme.paint("muted"), self._theme.paint("error")
         head = [f" {self._setting.label}", f" {muted(self._setting.description)}", ""]
         rows = [*head, *self._field.render(width), "", f" {error(self._problem)}"]
@@ -151,10 +151,10 @@ class ValueField:
     def _take(self, text: str) -> None:
         try:
             self._on_value(typed(self._setting, text))
-        except BadValue as problem:
-            self._problem = problem.message
+        except InvalidValue as error:
+            self._problem = error.message
 
 
 def _without(setting: Setting) -> str:
-    """What holds while nothing is typed."""
+    """The value that applies if the field is empty."""
     return "nothing set" if setting.default is None else f"{by_default(setting)}, by default"

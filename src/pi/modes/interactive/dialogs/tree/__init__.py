@@ -1,1 +1,1 @@
-"""The session tree: which entries are listed, how they hang together, and going to one."""
+"""The session tree: nodes, layout, and navigation."""

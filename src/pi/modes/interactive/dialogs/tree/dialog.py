@@ -1,4 +1,4 @@
-"""Going to another point of the session."""
+"""Dialog to go to another point of the session."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
 ALREADY_THERE = "Already at this point"
-LEAST_ROWS = 5
-"""Rows that are listed, and otherwise as many as half of the screen has."""
+MIN_ROWS = 5
+"""Maximum number of listed rows; otherwise half of the screen."""
 
 _KEYS = (
     ("tui.select.confirm", "go there"),
@@ -32,17 +32,17 @@ _KEYS = (
 
 
 class Summary(Record):
-    """Whether notes on the branch that is left are wanted, and which."""
+    """Whether to summarise the branch that is left, with optional instructions."""
 
-    wanted: bool
+    is_requested: bool
     instructions: str = ""
 
 
 async def walk_tree(ui: Ui) -> None:
-    """Show the tree until the person has gone somewhere or has closed it.
+    """Shows the tree until the user goes to an entry or closes it.
 
-    Whoever goes back from the question about a summary, or stops one that is being written, sees
-    the tree again as they left it; the session then stands where it stood.
+    Cancelling the question about a summary, or the summary itself, returns to the tree in its
+    previous state; the session does not move.
     """
     view = TreeView(read_tree(ui.port.facts), ui.port.settings.values.tree_filter_mode)
     while (picked := await pick_entry(ui, view)) is not None:
@@ -56,12 +56,12 @@ async def walk_tree(ui: Ui) -> None:
                 if not moved.cancelled:
                     arrive(ui, moved.text)
                 return
-            ui.notify("The summary was stopped.")
+            ui.notify("Summary cancelled.")
         view.replace(read_tree(ui.port.facts))
 
 
 async def pick_entry(ui: Ui, view: TreeView) -> str | None:
-    """The id of the entry that the person chooses; labels are kept while they look around."""
+    """Returns the id of the entry that the user chooses; labels are saved at once."""
     facts = ui.port.facts
     async with TaskScope() as tasks:
 
@@ -78,7 +78,7 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
                 view,
                 ui.theme,
                 ui.keymap,
-                rows=lambda: max(LEAST_ROWS, ui.rows // 2),
+                rows=lambda: max(MIN_ROWS, ui.rows // 2),
                 on_pick=done,
                 on_cancel=lambda: done(None),
                 on_label=start_keeping,
@@ -91,23 +91,23 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
 
 
 def arrive(ui: Ui, text: str | None) -> None:
-    """Let what was said where the session stands now be said differently.
+    """Puts the message at the new position into the editor.
 
-    A draft is never given up for it.
+    A draft is never overwritten.
     """
     if text is None:
         return
     if ui.get_editor_text().strip():
-        ui.notify("Your draft was kept; what was said there is not in the editor.", "warning")
+        ui.notify("Your draft was kept; the message was not put into the editor.", "warning")
     else:
         ui.set_editor_text(text)
 
 
 async def _asked(ui: Ui) -> Summary | None:
-    """What the person wants of a summary; ``None`` to choose another entry."""
+    """Asks whether to summarise; ``None`` returns to the tree."""
     options = ui.port.settings.section(("branchSummary",), BranchSummaryOptions)
     if not options.asks:
-        return Summary(wanted=False)
+        return Summary(is_requested=False)
     while True:
         answer: Literal["no", "yes", "custom"] | None = await choose(
             ui,
@@ -122,18 +122,18 @@ async def _asked(ui: Ui) -> Summary | None:
             case None:
                 return None
             case "no":
-                return Summary(wanted=False)
+                return Summary(is_requested=False)
             case "yes":
-                return Summary(wanted=True)
+                return Summary(is_requested=True)
             case "custom":
-                text = await edit_text(ui, "What should the summary dwell on?")
+                text = await edit_text(ui, "What should the summary focus on?")
                 if text is not None:
-                    return Summary(wanted=True, instructions=text)
+                    return Summary(is_requested=True, instructions=text)
 
 
 async def _go_to(ui: Ui, id: str, summary: Summary) -> Navigated | None:
     tree = ui.port.tree
-    if not summary.wanted:
+    if not summary.is_requested:
         return await tree.go_to(id)
     work = tree.go_to(id, summarize=True, instructions=summary.instructions)
     return await wait_for(ui, "Summarizing the branch…", work, on_cancel=tree.abort)

@@ -1,4 +1,4 @@
-"""The entries of a session as nodes in the order of the file. Pure; nothing here recurses."""
+"""The entries of a session as nodes in file order. Pure and without recursion."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from pi.coding.session.entries import (
     UnknownEntry,
     UsageEntry,
 )
-from pi.coding.session.reading import decode_entry, outline
+from pi.coding.session.reading import decode_entry, read_outline
 from pi.coding.session.views import TreeNode
-from pi.modes.interactive.dialogs.panel import typed_in_short
+from pi.modes.interactive.dialogs.panel import summarise_message
 
-# What an entry of a session is called in a list, and by which words it is found. Pure.
+# Describes an entry in a list, with its search text. Pure.
 
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
-"""``tools only`` is an answer without words; ``bookkeeping`` says nothing of the conversation."""
+"""``tools only`` is an answer without text; ``bookkeeping`` is not part of the conversation."""
 
 LONGEST = 400
 """Characters of a text that are listed; all of them are searched."""
 
-_TELLING = ("command", "path", "pattern", "query", "url")
-"""Arguments of tools that say most, the best first."""
+_MAIN_ARGUMENTS = ("command", "path", "pattern", "query", "url")
+"""Tool arguments shown in a row, the most informative first."""
 
 
 class Description(Record):
@@ -63,28 +63,28 @@ class Description(Record):
 
     kind: Kind
     role: str
-    """Who speaks, or the type of an entry in which nobody does."""
+    """The role of a message, or the type of another entry."""
     text: str = ""
     words: str = ""
-    """What a search looks at, beside the role."""
+    """The search text, beside the role."""
     failed: bool = False
 
 
 Calls: TypeAlias = Mapping[str, ToolCall]
-"""Tool calls by their id, so that results can say what they are the results of."""
+"""Tool calls by id, to describe their results."""
 
 
 def describe(entry: Entry, calls: Calls) -> Description:
-    """The entry for a list."""
+    """Describes the entry for a list."""
     match entry:
         case MessageEntry(message=message):
             return _message(message, calls)
         case CustomMessageEntry(custom_type=kind, content=content):
-            return _told("other", kind, _words(content))
+            return _description("other", kind, _words(content))
         case Compaction(summary=summary, tokens_before=tokens):
-            return _told("other", "compaction", f"{round(tokens / 1000)}k tokens", summary)
+            return _description("other", "compaction", f"{round(tokens / 1000)}k tokens", summary)
         case BranchSummary(summary=summary):
-            return _told("other", "branch summary", summary)
+            return _description("other", "branch summary", summary)
         case _:
             return _bookkeeping(entry)
 
@@ -93,14 +93,14 @@ def _message(message: SessionMessage, calls: Calls) -> Description:
     match message:
         case UserMessage(content=content):
             words = _words(content)
-            typed = typed_in_short(words)
-            return _told("user", "user", typed, "" if typed == words else words)
+            typed = summarise_message(words)
+            return _description("user", "user", typed, "" if typed == words else words)
         case AssistantMessage():
             return _answer(message)
         case ToolResultMessage():
             return _result(message, calls)
         case SystemMessage():
-            return _told("bookkeeping", "system", "prompt and tools")
+            return _description("bookkeeping", "system", "prompt and tools")
         case _:
             return _aside(message)
 
@@ -110,31 +110,31 @@ def _aside(
 ) -> Description:
     match message:
         case BashExecution(command=command, output=output):
-            return _told("other", "bash", command, output[:LONGEST])
+            return _description("other", "bash", command, output[:LONGEST])
         case CustomMessage(custom_type=kind, content=content):
-            return _told("other", kind, _words(content))
+            return _description("other", kind, _words(content))
         case _:
-            return _told("other", "summary", message.summary)
+            return _description("other", "summary", message.summary)
 
 
 def _result(message: ToolResultMessage, calls: Calls) -> Description:
     call = calls.get(message.tool_call_id)
     asked = snippet(call) if call else ""
-    told = _told("tool", message.tool_name, asked, message.text[:LONGEST])
-    return replace(told, failed=message.is_error)
+    described = _description("tool", message.tool_name, asked, message.text[:LONGEST])
+    return replace(described, failed=message.is_error)
 
 
 def _answer(message: AssistantMessage) -> Description:
     calls = " ".join(f"[{call.name}: {snippet(call)}]" for call in message.tool_calls)
     failed = message.stop_reason not in ("stop", "toolUse", "length")
     if message.text.strip():
-        told = _told("assistant", "assistant", message.text, calls)
+        described = _description("assistant", "assistant", message.text, calls)
     elif message.tool_calls:
-        told = _told("assistant" if failed else "tools only", "assistant", calls)
+        described = _description("assistant" if failed else "tools only", "assistant", calls)
     else:
         reason = message.error_message if isinstance(message.error_message, str) else ""
-        told = _told("assistant", "assistant", f"({message.stop_reason}) {reason}")
-    return replace(told, failed=failed)
+        described = _description("assistant", "assistant", f"({message.stop_reason}) {reason}")
+    return replace(described, failed=failed)
 
 
 def _bookkeeping(entry: Entry) -> Description:
@@ -157,17 +157,17 @@ def _bookkeeping(entry: Entry) -> Description:
             role, text = str(data.get("type", "entry")), ""
         case _:
             role, text = "entry", ""
-    return _told("bookkeeping", role, text)
+    return _description("bookkeeping", role, text)
 
 
 def snippet(call: ToolCall) -> str:
-    """What a tool was called with, in a few words."""
-    found = (call.arguments.get(name) for name in _TELLING)
-    told = next((value for value in found if isinstance(value, str) and value), "")
-    return one_line(told)[:LONGEST]
+    """Returns the main argument of a tool call."""
+    found = (call.arguments.get(name) for name in _MAIN_ARGUMENTS)
+    text = next((value for value in found if isinstance(value, str) and value), "")
+    return one_line(text)[:LONGEST]
 
 
-def _told(kind: Kind, role: str, text: str, more: str = "") -> Description:
+def _description(kind: Kind, role: str, text: str, more: str = "") -> Description:
     return Description(
         kind=kind,
         role=one_line(role),
@@ -183,12 +183,12 @@ def _words(content: str | tuple[Text | Image, ...]) -> str:
 
 
 ROOT = -1
-"""The parent of a node that has none."""
+"""The parent of a root node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entry in its place."""
+    """An entry with its position in the tree."""
 
     id: str
     parent: int
@@ -200,11 +200,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """All nodes, by number; children come in the order of their time."""
+    """All nodes, by number; children are ordered by time."""
 
     nodes: tuple[Node, ...]
     leaf: int = ROOT
-    """The node at which the session stands; none at its very beginning."""
+    """The node of the current position; ``None`` at the very beginning."""
 
     def path(self) -> frozenset[int]:
         """The nodes from the leaf up to its root: the active branch."""
@@ -215,13 +215,13 @@ class Tree:
         return frozenset(found)
 
     def place(self, id: str | None) -> int:
-        """The number of an entry; ``ROOT`` if it is not there."""
+        """Returns the number of an entry; ``ROOT`` if it is not in the tree."""
         found = (place for place, node in enumerate(self.nodes) if node.id == id)
         return next(found, ROOT)
 
 
 def read_tree(facts: FactsPort) -> Tree:
-    """The tree of a session as it is now."""
+    """Returns the current tree of a session."""
     entries = [decoded(raw) for raw in facts.entries()]
     parents, labels = _walked(facts.tree(), len(entries))
     nodes = tuple(
@@ -240,15 +240,15 @@ def read_tree(facts: FactsPort) -> Tree:
 
 
 def decoded(raw: msgspec.Raw) -> Entry:
-    """An entry as the file has it, as a record."""
+    """Decodes an entry."""
     line = bytes(raw)
-    known = outline(line)
+    known = read_outline(line)
     assert known is not None, "the log holds entries only"
     return decode_entry(line, known)
 
 
 def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int, tuple[str, str]]]:
-    """The parent of every entry, and the labels of those that have one."""
+    """Returns the parent of every entry, and the labels."""
     parents, labels = [ROOT] * count, {}
     waiting = list(roots)
     while waiting:
@@ -262,9 +262,9 @@ def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int,
 
 
 def _described(entries: Iterable[Entry]) -> Iterator[Description]:
-    """What each entry is called; a result belongs to the last call with its id before it.
+    """Describes each entry; a result belongs to the last call with its id before it.
 
-    Some servers count the calls of every answer anew.
+    Some servers restart the numbering of calls with every answer.
     """
     calls: dict[str, ToolCall] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""The session tree on the screen."""
+"""The component that shows the session tree."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pi.tui.widgets.input import Input
 # One row of the session tree.
 
 
-_LEAST_TEXT = 24
-"""Columns that the text of an entry has, however deep it is."""
+_MIN_TEXT = 24
+"""Minimum columns for the text of an entry, however deep it is."""
 
 
 def draw_row(
     view: TreeView, row: Row, theme: Theme, width: int, *, selected: bool, times: bool
 ) -> str:
-    """Connectors, a bullet on the active branch, the label and what the entry says."""
+    """Connectors, a bullet on the active branch, the label and the description."""
     node = view.tree.nodes[row.place]
-    lines = theme.paint("dim")(fitted(row.lines, width - _LEAST_TEXT))
+    lines = theme.paint("dim")(fitted(row.lines, width - _MIN_TEXT))
     fold = theme.paint("accent")("⊞ ") if row.hidden else ""
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
@@ -38,9 +38,9 @@ def draw_row(
 
 
 def fitted(lines: str, room: int) -> str:
-    """Connectors that take no more than ``room`` columns: those nearest to the entry stay.
+    """Limits connectors to ``room`` columns: those nearest to the entry are kept.
 
-    Whole steps go, so that rows of the same branch stay below each other.
+    Only whole steps are removed, so that rows of one branch stay aligned.
     """
     room = max(room, STEP + 2)
     if len(lines) <= room:
@@ -57,10 +57,10 @@ def _label(node: Node, theme: Theme, *, times: bool) -> str:
 
 
 def _local(timestamp: str) -> str:
-    """A time as the person's clock shows it; what is none is left as the file has it."""
+    """A time in the local time zone; an invalid one is returned unchanged."""
     try:
         return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError):  # no time, or none of our calendar
+    except (ValueError, OverflowError):  # not a time, or out of range
         return one_line(timestamp)
 
 
@@ -97,7 +97,7 @@ _ALSO: dict[str, Mode] = {
     "alt+l": "labeled-only",
     "alt+a": "all",
 }
-"""Further keys that go to a filter, unless the person gave them to something else in the tree."""
+"""Additional filter keys, unless the user bound them to another action of the tree."""
 
 
 class TreeSelector:
@@ -134,28 +134,28 @@ class TreeSelector:
         )
         self._search.set_value(view.query)
         self._label: Input | None = None
-        """The field in which a label is being written."""
+        """The field for a label."""
         self.focused = False
         """Whether a cursor is shown."""
 
     @property
     def is_labelling(self) -> bool:
-        """Whether a label is being written."""
+        """Whether a label is being edited."""
         return self._label is not None
 
     def handle_input(self, data: str) -> None:
-        """Move, filter, search, fold, label, choose or close."""
+        """Moves, filters, searches, folds, labels, chooses or closes."""
         if self._label is not None:
             self._label.handle_input(data)
         elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
             self._search.handle_input(data)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Invalidates the cached rows."""
         self._search.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The search, the rows around the selected one, where they are, and a label's field."""
+        """The search, the rows around the selection, the position, and the label field."""
         self._search.focused = self.focused and self._label is None
         rows = [*self._search.render(width), *self._listed(width), self._position()]
         if self._label is not None:
@@ -254,7 +254,7 @@ class TreeSelector:
 
         self._label = Input(
             prompt=" Label: ",
-            placeholder="nothing takes the label away",
+            placeholder="empty removes the label",
             placeholder_paint=self._theme.paint("dim"),
             keymap=self._keymap,
             on_submit=keep,

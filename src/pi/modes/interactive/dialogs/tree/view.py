@@ -1,4 +1,4 @@
-"""What is listed of a tree, and where the selection is. Pure state; it draws nothing."""
+"""The visible rows of a tree, and the selection. Pure state without drawing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Node, Tree
 
-# Which entries are listed. Pure.
+# The filter. Pure.
 
 
 Mode: TypeAlias = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -16,7 +16,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
-    """For every node, whether it is listed: in this mode, and with all words of the query."""
+    """Returns for every node whether it is listed: by the mode and all words of the query."""
     words = query.lower().split()
     return [
         _fits(node, mode, is_leaf=place == tree.leaf) and (not words or _has(node, words))
@@ -25,7 +25,7 @@ def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
 
 
 def next_mode(mode: Mode, step: int) -> Mode:
-    """The mode after this one, or before it; round in circles."""
+    """Returns the next or previous mode, cyclically."""
     return MODES[(MODES.index(mode) + step) % len(MODES)]
 
 
@@ -50,16 +50,15 @@ def _has(node: Node, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-# How listed entries hang together: the lines before each of them. Pure; nothing here recurses.
-#
-# A conversation is a long chain, so an entry that alone follows another stands right below it.
-# Only where a branch begins are its entries moved to the right. Entries that are not listed leave
-# no gap: what follows them hangs on the nearest listed entry above.
+# The layout: the connectors before each listed entry. Pure and without recursion. A conversation is
+# a long chain, so a single child is placed right below its parent. Only the entries of a branch are
+# indented. Entries that are not listed leave no gap: their children are attached to the nearest
+# listed ancestor.
 
 
 BRANCH, LAST, PASSING, NOTHING = "├─ ", "└─ ", "│  ", "   "
 STEP = len(BRANCH)
-"""Columns by which a branch is moved to the right."""
+"""Columns of indentation of a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +68,15 @@ class Row:
     place: int
     """The number of its node."""
     lines: str
-    """What is drawn before it."""
+    """The connectors before it."""
     starts_branch: bool
     """Whether it has siblings, or is a root: such rows can be folded."""
     hidden: int = 0
-    """How many listed entries are folded away below it."""
+    """How many listed entries are folded below it."""
 
 
 def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> list[Row]:
-    """The rows from top to bottom."""
+    """Returns the rows from top to bottom."""
     children = listed_children(tree, shown)
     rows: list[Row] = []
     waiting = _opened(children.get(ROOT, []), "", are_roots=True)
@@ -93,7 +92,7 @@ def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> 
 
 
 def listed_children(tree: Tree, shown: Sequence[bool]) -> dict[int, list[int]]:
-    """What hangs on every listed node, and on ``ROOT``: older ones first."""
+    """Returns the children of every listed node, and of ``ROOT``: older ones first."""
     above = _nearest_listed(tree, shown)
     children: dict[int, list[int]] = {}
     for place, is_shown in enumerate(shown):
@@ -105,9 +104,9 @@ def listed_children(tree: Tree, shown: Sequence[bool]) -> dict[int, list[int]]:
 
 
 def _nearest_listed(tree: Tree, shown: Sequence[bool]) -> list[int]:
-    """For every node the nearest node above it that is listed.
+    """Returns for every node its nearest listed ancestor.
 
-    Nodes may come before their parents in the file, so what is not known yet is walked to.
+    Nodes may precede their parents in the file, so unknown ancestors are resolved on the way.
     """
     unknown = -2
     above = [unknown] * len(tree.nodes)
@@ -126,11 +125,11 @@ def _nearest_listed(tree: Tree, shown: Sequence[bool]) -> list[int]:
 
 
 _Waiting = tuple[int, str, str, bool]
-"""A node, the lines before it, those before what hangs on it, and whether it starts a branch."""
+"""A node, its connectors, those of its children, and whether it starts a branch."""
 
 
 def _opened(siblings: Sequence[int], before: str, *, are_roots: bool = False) -> list[_Waiting]:
-    """The siblings as a stack: the first one last."""
+    """Returns the siblings as a stack: the first one last."""
     if len(siblings) == 1:
         return [(siblings[0], before, before, are_roots)]
     last = len(siblings) - 1
@@ -155,9 +154,9 @@ def _count(children: dict[int, list[int]], place: int) -> int:
 
 
 class TreeView:
-    """A tree seen through a filter and a search, with branches folded.
+    """A tree with a filter, a search and folded branches.
 
-    The selection stays on its entry, or goes to the nearest entry above it that is listed.
+    The selection stays on its entry, or moves to the nearest listed ancestor.
     """
 
     def __init__(self, tree: Tree, mode: Mode = "default") -> None:
@@ -173,44 +172,44 @@ class TreeView:
 
     @property
     def selected(self) -> Node | None:
-        """The selected entry; none in an empty list."""
+        """The selected entry; ``None`` in an empty list."""
         return self.tree.nodes[self.rows[self.index].place] if self.rows else None
 
     def is_active(self, place: int) -> bool:
-        """Whether a node is on the branch on which the session stands."""
+        """Whether a node is on the active branch."""
         return place in self._path
 
     def replace(self, tree: Tree) -> None:
-        """Show the tree as it has become; the selection stays on its entry."""
+        """Updates the tree; the selection stays on its entry."""
         selected = self.selected
         self.tree, self._path = tree, tree.path()
         self._list(tree.place(selected.id if selected else None))
 
     def move(self, step: int) -> None:
-        """Go up or down, round in circles."""
+        """Moves up or down, cyclically."""
         if self.rows:
             self.index = (self.index + step) % len(self.rows)
 
     def jump(self, step: int) -> None:
-        """Go up or down by many rows, and no further than the ends."""
+        """Moves up or down by many rows, without wrapping."""
         self.index = max(0, min(self.index + step, len(self.rows) - 1))
 
     def search(self, query: str) -> None:
-        """List what has all words of the query."""
+        """Lists the entries with all words of the query."""
         self.query = query
         self._list(self._selected_place)
 
     def filter(self, mode: Mode) -> None:
-        """List by another filter."""
+        """Sets the filter."""
         self.mode = mode
         self._list(self._selected_place)
 
     def cycle_filter(self, step: int) -> None:
-        """List by the filter after or before this one."""
+        """Selects the next or previous filter."""
         self.filter(next_mode(self.mode, step))
 
     def fold_or_up(self) -> None:
-        """Fold the branch that begins at the selected row, or go to where its branch begins."""
+        """Folds the branch that starts at the selected row, or goes to the start of its branch."""
         if not self.rows:
             return
         row = self.rows[self.index]
@@ -221,7 +220,7 @@ class TreeView:
         self._seek(-1)
 
     def unfold_or_down(self) -> None:
-        """Unfold the selected row, or go to where the next branch begins."""
+        """Unfolds the selected row, or goes to the start of the next branch."""
         if not self.rows:
             return
         row = self.rows[self.index]
@@ -237,7 +236,7 @@ class TreeView:
 
     def _list(self, place: int) -> None:
         listed = shown(self.tree, self.mode, self.query)
-        # What is searched for must be seen, folded or not.
+        # Matches must be visible, also in folded branches.
         self.rows = lay_out(self.tree, listed, () if self.query else self._folded)
         self._go_to(place)
 
@@ -248,7 +247,7 @@ class TreeView:
         self.index = places.get(place, max(len(self.rows) - 1, 0))
 
     def _has_below(self, index: int) -> bool:
-        """Whether rows hang on this one: the next row is neither a sibling nor further left."""
+        """Whether the row has children: the next row is neither a sibling nor further left."""
         if index + 1 >= len(self.rows):
             return False
         here, after = self.rows[index], self.rows[index + 1]

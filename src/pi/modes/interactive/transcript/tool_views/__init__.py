@@ -1,7 +1,7 @@
-"""How tool calls look: one view per tool. Tools do, views show.
+"""Tool views: one per tool.
 
-A view turns a call into a title and rows; the frame around them is the block's. ``VIEWS`` is the
-table; a tool that is not in it gets the generic view.
+A view turns a call into a title and rows; the block draws the frame around them. ``VIEWS`` is the
+table; other tools get the generic view.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ VIEWS: dict[str, View] = {
 
 
 def view_of(name: str) -> View:
-    """The view for a tool."""
+    """Returns the view of a tool."""
     return VIEWS.get(name, generic_view)

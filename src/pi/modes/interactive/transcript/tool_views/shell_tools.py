@@ -1,4 +1,4 @@
-"""bash: the command, the end of what it writes while it writes it, and how it ended."""
+"""Views of bash, grep, find, ls, and the generic view."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import msgspec
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.tool_views.view import (
-    Shown,
+    ToolView,
     counted,
     failure,
     folded_head,
@@ -30,38 +30,38 @@ _NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
 _NO_OUTPUT = "(no output)"
 
 
-def bash_view(call: Call, look: Look, width: int) -> Shown:
-    """The command behind a dollar sign; its last rows below."""
+def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+    """The command after a dollar sign; the last rows of its output below."""
     theme = look.theme
     command = call.argument("command").strip().split("\n")
     title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
     rows = _more_of_command(command[1:], look, width)
-    if call.state == "failed" and not _ENDING.search(call.text):  # it was not even begun
-        return Shown(title, [*rows, *failure(call, look, width)])
+    if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
+        return ToolView(title, [*rows, *failure(call, look, width)])
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")
     text, remark = _remark(text)
     rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
     rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
-    return Shown(title, rows, note)
+    return ToolView(title, rows, note)
 
 
 def _remark(text: str) -> tuple[str, str]:
-    """The output without the remark that it is not all of it, and that remark."""
+    """Splits the output and the truncation note."""
     found = _NOT_ALL.search(text)
     return (text[: found.start()], found[1]) if found else (text, "")
 
 
-def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:
-    """What follows the first line, below its beginning: output stands further left."""
+def _more_of_command(lines: list[str], look: TranscriptOptions, width: int) -> list[str]:
+    """The continuation lines of a command, indented more than the output."""
     painted_lines = list(map(look.theme.paint("toolTitle"), lines))
     rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
     return [f"  {row}" for row in rows]
 
 
-def _outcome(text: str, look: Look) -> tuple[str, str]:
-    """The output without the remark on how the command ended, and that remark in short."""
+def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
+    """Splits the output and the exit note, in short form."""
     found = _ENDING.search(text)
     if found is None:
         return text, ""
@@ -69,7 +69,7 @@ def _outcome(text: str, look: Look) -> tuple[str, str]:
     return text[: found.start()], look.theme.paint("error")(note)
 
 
-# grep, find and ls: what was looked for and how much was found.
+# grep, find and ls: the pattern and the number of results.
 
 
 _NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
@@ -79,8 +79,8 @@ _BREAK = re.compile(r"[\t\n]")
 _MATCH = re.compile(r".*:\d+:")
 
 
-def grep_view(call: Call, look: Look, width: int) -> Shown:
-    """The pattern and where; how many lines match."""
+def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+    """The pattern and the path; the number of matching lines."""
     pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
     title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
@@ -88,57 +88,59 @@ def grep_view(call: Call, look: Look, width: int) -> Shown:
     return _shown(call, look, width, title, counted(len(found), "match", "matches"))
 
 
-def find_view(call: Call, look: Look, width: int) -> Shown:
-    """The pattern and where; how many files fit."""
+def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+    """The pattern and the path; the number of files."""
     title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
     return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
-def ls_view(call: Call, look: Look, width: int) -> Shown:
-    """The folder; how much is in it."""
+def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+    """The folder; the number of entries."""
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
     number = counted(len(_lines(call.text)), "entry", "entries")
     return _shown(call, look, width, title, number)
 
 
-def _shown(call: Call, look: Look, width: int, title: str, number: str) -> Shown:
+def _shown(
+    call: ToolCallState, look: TranscriptOptions, width: int, title: str, number: str
+) -> ToolView:
     if call.state == "failed":
-        return Shown(title, failure(call, look, width))
+        return ToolView(title, failure(call, look, width))
     if call.state != "done":
-        return Shown(title)
+        return ToolView(title)
     rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
     if _MORE.search(call.text.rstrip()):
         note += ", and more"
-    return Shown(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
+    return ToolView(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
 
 
-def _pattern(call: Call) -> str:
-    """What is looked for, on one row: blanks at its ends are part of it."""
+def _pattern(call: ToolCallState) -> str:
+    """The pattern on one row: blanks at its ends are part of it."""
     return _BREAK.sub(" ", call.argument("pattern"))
 
 
-def _place(call: Call, look: Look) -> str:
+def _place(call: ToolCallState, look: TranscriptOptions) -> str:
     path = one_line(call.argument("path"))
     return look.theme.paint("muted")(f" in {look.short_path(path) or '.'}") if path else ""
 
 
 def _lines(text: str) -> list[str]:
-    """What was found, without the notice that there is more."""
+    """The results without the limit notice."""
     text = _NOTICE.sub("", text.strip())
     if not text or _NOTHING.match(text):
         return []
     return [line for line in text.split("\n") if line.strip()]
 
 
-# Any other tool: its arguments on one row, the first lines of what it says.
+# Any other tool: its arguments on one row, the first lines of its output.
 
 
 ROWS = 5
 
 
-def generic_view(call: Call, look: Look, width: int) -> Shown:
+def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """Arguments as ``name=value``, or one per row when expanded."""
     pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
     muted = look.theme.paint("muted")
@@ -148,10 +150,10 @@ def generic_view(call: Call, look: Look, width: int) -> Shown:
         title, rows = muted(" ".join(pairs)), []
     if call.state == "failed":
         head = folded_head(rows, len(rows), look, width)
-        return Shown(title, [*head, *failure(call, look, width)])
+        return ToolView(title, [*head, *failure(call, look, width)])
     lines = painted(call.text, look.theme.paint("toolOutput"))
     body = folded_head([*rows, *lines], ROWS, look, width)
-    return Shown(title, body)
+    return ToolView(title, body)
 
 
 def _value(value: object) -> str:

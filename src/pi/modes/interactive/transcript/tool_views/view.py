@@ -1,39 +1,49 @@
-"""What a view gives, and the pieces that views share."""
+"""The result of a view, and helpers that views share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from pi.modes.interactive.transcript.block import Call, Look, clipped, more_rows
+from pi.modes.interactive.transcript.block import (
+    ToolCallState,
+    TranscriptOptions,
+    clipped,
+    more_rows,
+)
 from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
 
 ERROR_ROWS = 6
-"""Rows of a failure that are shown unless everything is."""
+"""Rows of an error shown while folded."""
 
 
-class Shown(NamedTuple):
-    """A call as it looks. All texts are painted and harmless."""
+class ToolView(NamedTuple):
+    """A drawn call. All texts are painted and sanitised."""
 
     title: str
-    """What stands behind the tool's name."""
+    """The text after the tool's name."""
     rows: Sequence[str] = ()
-    """What stands below, each at most as wide as the view was asked for."""
+    """The rows below, none wider than requested."""
     note: str = ""
-    """What came of it, in a word or two, at the end of the title."""
+    """The result in a word or two, at the end of the title."""
 
 
-View: TypeAlias = Callable[[Call, Look, int], Shown]
+View: TypeAlias = Callable[[ToolCallState, TranscriptOptions, int], ToolView]
 """Draws a call at a width."""
 
 
 def folded_head(
-    lines: Sequence[str], most: int, look: Look, width: int, *, total: int | None = None
+    lines: Sequence[str],
+    most: int,
+    look: TranscriptOptions,
+    width: int,
+    *,
+    total: int | None = None,
 ) -> list[str]:
-    """The first ``most`` lines, cut at the width; all of them, wrapped, when expanded.
+    """The first ``most`` lines, truncated to the width; all of them, wrapped, when expanded.
 
-    ``total`` is how many there are, if only the first of them are given.
+    ``total`` is the number of lines, if only the first are passed.
     """
     if look.is_expanded:
         return wrapped(lines, width)
@@ -42,7 +52,7 @@ def folded_head(
     return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
 
 
-def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
+def folded_tail(lines: Sequence[str], most: int, look: TranscriptOptions, width: int) -> list[str]:
     """The last ``most`` rows of the wrapped lines; all of them when expanded."""
     if look.is_expanded:
         return wrapped(lines, width)
@@ -57,8 +67,8 @@ def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list
     return hint + rows[-most:]
 
 
-def failure(call: Call, look: Look, width: int) -> list[str]:
-    """Why a call failed: the first rows of it, no word of them cut off."""
+def failure(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
+    """The error of a call: its first rows, wrapped."""
     rows = wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
     hidden = len(rows) - ERROR_ROWS
     if look.is_expanded or hidden <= 0:
@@ -67,7 +77,7 @@ def failure(call: Call, look: Look, width: int) -> list[str]:
 
 
 def painted(text: str, paint: Callable[[str], str]) -> list[str]:
-    """The lines of a text without the empty ones at its end, each painted."""
+    """The painted lines of a text without empty ones at its end."""
     text = text.rstrip()
     return [paint(line) for line in text.split("\n")] if text else []
 
@@ -78,9 +88,9 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 
 def wrapped(lines: Sequence[str], width: int) -> list[str]:
-    """The lines on rows, without tabs."""
+    """Wraps lines and expands tabs."""
     rows: list[str] = []
     for line in map(expand_tabs, lines):
-        # Most lines of an output fit, and to see that is far cheaper than to break a painted one.
+        # Most lines of an output fit, and checking that is far cheaper than wrapping a painted one.
         rows += [line] if visible_width(line) <= width else wrap_text(line, width)
     return rows

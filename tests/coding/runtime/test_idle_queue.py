@@ -1,0 +1,150 @@
+"""Acts that wait for the agent's rest."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import AgentSettled, AgentStart, TurnEnd
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+
+
+class Noted:
+    """An act that notes when it is carried out."""
+
+    def __init__(self, order: list[str]) -> None:
+        self._order = order
+        self.done = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self._order.append("act")
+        self.done.set()
+
+
+async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    order: list[str] = []
+
+    async def act() -> None:
+        await asyncio.sleep(0)
+        order.append("act")
+
+    def hear(event: object) -> None:
+        order.append(type(event).__name__)
+        if isinstance(event, TurnEnd) and "act" not in order:
+            waiting.add(act)
+
+    session.subscribe(hear)
+    await session.prompts.prompt("one")
+    await session.prompts.prompt("two")
+    await session.close()
+
+    assert order.index("act") > order.index("AgentSettled")
+    starts = [at for at, name in enumerate(order) if name == "AgentStart"]
+    assert order.index("act") < starts[1]
+
+
+async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    order: list[str] = []
+    act = Noted(order)
+
+    def hear(event: object) -> None:
+        if isinstance(event, AgentStart | AgentSettled):
+            order.append(type(event).__name__)
+
+    session.subscribe(hear)
+    waiting.add(act, before_next_prompt=False)
+    await session.prompts.prompt("one")
+    await act.done.wait()
+    await session.close()
+
+    assert order == ["AgentStart", "AgentSettled", "act"]
+
+
+async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    begun, end = asyncio.Event(), asyncio.Event()
+    order: list[str] = []
+
+    async def act() -> None:
+        begun.set()
+        await end.wait()
+        order.append("act")
+
+    session.subscribe(lambda event: order.append("run") if isinstance(event, AgentStart) else None)
+    waiting.add(act, before_next_prompt=False)
+    await begun.wait()
+    prompt = asyncio.create_task(session.prompts.prompt("one"))
+    await asyncio.sleep(0)
+    end.set()
+    await prompt
+    await session.close()
+
+    assert order == ["act", "run"]
+
+
+async def test_one_that_fails_does_not_keep_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    done: list[str] = []
+
+    async def fails() -> None:
+        raise ValueError("no")
+
+    async def works() -> None:
+        done.append("yes")
+
+    waiting.add(fails)
+    waiting.add(works)
+    async with waiting.hold():
+        pass
+    await session.close()
+
+    assert done == ["yes"]
+    assert "an action queued for the idle agent failed" in caplog.text
+
+
+async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    never = asyncio.Event()
+
+    async def act() -> None:
+        await never.wait()
+
+    session.prompts._when_idle.add(act)
+    await asyncio.sleep(0)
+    await session.close()
+
+
+async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    order: list[str] = []
+    act = Noted(order)
+
+    async def accepted() -> None:
+        waiting.add(act)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        order.append("accepted")
+
+    await session.prompts.prompt("one", accepted=accepted)
+    await act.done.wait()
+    await session.close()
+
+    assert order == ["accepted", "act"]

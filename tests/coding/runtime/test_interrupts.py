@@ -1,0 +1,37 @@
+"""A message that comes before the tools that are still to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import MessageEnd
+from pi.ai.messages import AssistantMessage, ToolResultMessage
+from pi.testing import Reply, call, says
+from tests.coding.runtime.stage import Stage
+
+TWO = Reply(
+    blocks=(call("bash", id="a", command="echo one"), call("bash", id="b", command="echo two"))
+)
+
+
+@pytest.mark.parametrize(("mode", "skipped"), [("immediate", True), ("wait", False)])
+async def test_pending_calls_are_skipped_in_immediate_mode(
+    tmp_path: Path, mode: str, skipped: bool
+) -> None:
+    stage = Stage(tmp_path, TWO, says("heard you"))
+    stage.write(".pi/agent/settings.json", f'{{"interruptMode": "{mode}"}}')
+    session = await stage.open()
+
+    async def steer(event: object) -> None:
+        match event:
+            case MessageEnd(message=AssistantMessage() as answer) if answer.tool_calls:
+                await session.prompts.steer("stop that")
+
+    session.subscribe(steer)
+    await session.prompts.prompt("go")
+    results = [m for m in session.facts.messages() if isinstance(m, ToolResultMessage)]
+    await session.close()
+
+    assert [("Skipped" in result.text) for result in results] == [skipped, skipped]

@@ -1,0 +1,35 @@
+"""Tools know the model and the session for which they work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.ai.models.model import ImageLimits as ModelLimits
+from pi.ai.models.model import ImageResize, InputLimits
+from pi.base.records import replace
+from pi.coding.runtime.live import image_limits, session_variables
+from pi.coding.tools.images import ImageLimits
+from tests.coding.runtime.stage import Stage
+
+
+async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
+    session = await stage.open()
+    core = session._core
+    assert image_limits(core) == ImageLimits(resize=False)
+    small = ModelLimits(resize=ImageResize(max_width=5, max_height=6, max_bytes=7))
+    core.agent.model = replace(core.agent.model, input_limits=InputLimits(images=small))
+
+    assert image_limits(core) == ImageLimits(max_width=5, max_height=6, max_bytes=7, resize=False)
+    await session.close()
+
+
+async def test_a_session_in_memory_has_no_file_variable(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open(persistent=False)
+    variables = session_variables(session._core)
+    await session.close()
+
+    assert "PI_SESSION_FILE" not in variables
+    assert variables["PI_SESSION_ID"] == session.facts.header.id

@@ -1,0 +1,428 @@
+"""Another session in the place of this one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import ToolExecutionStart
+from pi.base.errors import PiError
+from pi.coding.extension_host.events.session import (
+    BeforeSwitch,
+    SessionEnding,
+    SessionStarted,
+    SwitchDecision,
+    Switched,
+)
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.session.errors import CannotFork, SessionInUse
+from pi.coding.trust import BadTrustFile, ProjectTrust, TrustAnswer, TrustChoice
+from pi.testing import calls, says
+from tests.coding.runtime.stage import Stage, kinds
+
+
+async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("sunflower")
+    first = session.facts.file
+    await stage.clock.advance(5)
+    assert session.since_session_ms() == 5000
+    replaced = await session.sessions.new("/some/parent.jsonl")
+
+    assert not replaced.cancelled
+    assert session.since_session_ms() == 0
+    assert session.facts.header.parent_session == "/some/parent.jsonl"
+    assert kinds(session) == ["model_change", "thinking_level_change"]
+    assert session.facts.file != first
+    await session.prompts.prompt("new")
+    assert "sunflower" not in str(stage.provider.requests[1].messages)
+    await session.close()
+
+
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
+@pytest.mark.parametrize(
+    ("settings", "level"),
+    [
+        ("{}", "medium"),
+        ('{"defaultThinkingLevel": "high"}', "high"),
+        ('{"modelThinkingLevels": {"faux/faux": "low"}}', "low"),
+    ],
+)
+async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_settings(
+    settings: str, level: str, tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/settings.json", settings)
+    header = b'{"type":"session","version":3,"id":"o","timestamp":"","cwd":"/"}\n'
+    model = b'{"type":"model_change","id":"a","parentId":null,"provider":"faux","modelId":"faux"}\n'
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(header + model)
+    session = await stage.open(thinking="off")
+    await session.sessions.switch(other)
+
+    assert session.models.thinking_level == level
+    assert other.read_bytes() == header + model
+    await session.close()
+
+
+@pytest.mark.behaviour("fork-is-complete")
+async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("c"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    await session.prompts.prompt("two")
+    original = session.facts.file
+    assert original is not None
+    before = original.read_bytes()
+    forked = await session.sessions.fork(session.facts.fork_points()[1].entry_id)
+
+    assert forked.text == "two"
+    assert [point.text for point in session.facts.fork_points()] == ["one"]
+    assert session.facts.header.parent_session == str(original)
+    await session.prompts.prompt("instead")
+    assert original.read_bytes() == before
+    await session.close()
+
+
+async def test_a_clone_has_the_whole_branch(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    before = kinds(session)
+    await session.sessions.clone()
+
+    assert kinds(session) == before
+    await session.close()
+
+
+async def test_a_session_open_in_another_process_can_be_forked(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    theirs = await stage.open()
+    await theirs.prompts.prompt("one")
+    file = theirs.facts.file
+    assert file is not None
+    mine = await stage.open()
+    with pytest.raises(SessionInUse):
+        await mine.sessions.switch(file)
+
+    await mine.sessions.fork_file(file)
+
+    assert mine.facts.header.parent_session == str(file)
+    assert [point.text for point in mine.facts.fork_points()] == ["one"]
+    before = file.read_bytes()
+    await mine.prompts.prompt("two")
+    assert file.read_bytes() == before
+    await mine.close()
+    await theirs.close()
+
+
+async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    first = session.facts.file
+    assert first is not None
+    await session.sessions.new()
+    started: list[object] = []
+    stage.bus.subscribe(SessionStarted, started.append)
+    stage.bus.subscribe(Switched, started.append)
+    await session.sessions.switch(first)
+
+    assert session.facts.file == first
+    assert [point.text for point in session.facts.fork_points()] == ["one"]
+    assert started == [
+        Switched(reason="resume", previous_session_file=None),
+        SessionStarted(reason="resume", previous_session_file=None),
+    ]
+    await session.close()
+
+
+@pytest.mark.behaviour("switching-aborts-the-turn")
+async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="echo begun; sleep 60"))
+    session = await stage.open()
+    started = stage.seen(session, ToolExecutionStart)
+    run = asyncio.create_task(session.prompts.prompt("go"))
+    await started.wait()
+    first = session.facts.file
+    assert first is not None
+    await session.sessions.new()
+    await run
+    await session.close()
+
+    assert '"toolResult"' in first.read_text()
+    assert '"user"' not in "".join(kinds(session))
+
+
+async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+    id = session.facts.header.id
+
+    assert (await session.sessions.new()).cancelled
+    assert (await session.sessions.clone()).cancelled
+    assert session.facts.file is not None
+    assert (await session.sessions.fork_file(session.facts.file)).cancelled
+    assert session.facts.header.id == id
+    await session.close()
+
+
+async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    with pytest.raises(PiError, match="Invalid entry ID for forking"):
+        await session.sessions.fork("nope")
+    with pytest.raises(PiError, match="not been saved yet"):
+        await session.sessions.clone()
+    await session.prompts.prompt("one")
+    with pytest.raises((PiError, CannotFork), match="Invalid entry ID"):
+        await session.sessions.fork(session.facts.leaf_id or "")
+    await session.close()
+
+
+@pytest.mark.behaviour("ephemeral-sessions")
+async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open(persistent=False)
+    await session.prompts.prompt("one")
+    await session.sessions.clone()
+    await session.sessions.new()
+    await session.prompts.prompt("two")
+    await session.close()
+
+    assert session.facts.file is None
+    assert not (stage.agent_dir / "sessions").exists()
+
+
+async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    first = session.facts.file
+    await session.sessions.hand_off("Go on with the wall.")
+    await session.prompts.prompt("go")
+    await session.close()
+
+    assert session.facts.header.parent_session == str(first)
+    asked = str(stage.provider.requests[1].messages)
+    assert "Go on with the wall." in asked
+    assert "'one'" not in asked
+
+
+async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("sunflower")
+    assert session.facts.file is not None
+    path = stage.write("session.jsonl", session.facts.file.read_text())
+    before = path.read_bytes()
+    await session.sessions.new()
+    replaced = await session.sessions.import_file(path)
+
+    assert not replaced.cancelled
+    assert session.facts.file not in (None, path)
+    assert "user" in kinds(session)
+    assert path.read_bytes() == before
+    await session.close()
+
+
+async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    before = session.session_id
+    heard: list[str] = []
+    stage.bus.subscribe(SessionEnding, lambda event: heard.append(f"ending {event.reason}"))
+    stage.bus.subscribe(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
+    stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
+    stage.write(".pi/agent/prompts/greet.md", "Say hello")
+    await session.extensions.reload()
+
+    assert session.session_id == before
+    assert session.settings.values.quiet_startup
+    assert [command.name for command in session.facts.commands()] == ["greet"]
+    assert heard == ["ending reload", "started reload"]
+    await session.close()
+
+
+# Trust --------------------------------------------------------------------------------------------
+
+
+async def fork_first(session: AgentSession, file: Path) -> None:
+    await session.sessions.fork(session.facts.fork_points()[0].entry_id)
+
+
+WAYS: dict[str, Callable[[AgentSession, Path], Awaitable[object]]] = {
+    "new": lambda session, file: session.sessions.new(),
+    "clone": lambda session, file: session.sessions.clone(),
+    "fork": fork_first,
+    "fork a file": lambda session, file: session.sessions.fork_file(file),
+    "resume": lambda session, file: session.sessions.switch(file),
+    "hand off": lambda session, file: session.sessions.hand_off("what was done"),
+    "reload": lambda session, file: session.extensions.reload(),
+}
+EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\n"
+
+
+class Asked:
+    """A user who is asked about trust, and what they were asked about."""
+
+    def __init__(self, *answers: bool | None, remember: bool = False) -> None:
+        self._answers = list(answers)
+        self._remember = remember
+        self.folders: list[Path] = []
+
+    async def __call__(self, folder: Path) -> TrustChoice | None:
+        self.folders.append(folder)
+        trusted = self._answers.pop(0)
+        if trusted is None:
+            return None
+        return TrustChoice(trusted=trusted, directory=folder, remember=self._remember)
+
+
+def arrive(stage: Stage, *, folder: str = "project") -> Path:
+    """Add an extension and instructions to the project; returns the file that it writes."""
+    ran = stage.home / "ran"
+    stage.write(f"{folder}/.pi/extensions/late.py", EXTENSION.format(str(ran)))
+    stage.write(f"{folder}/.pi/settings.json", '{"theme": "late"}')
+    stage.write(f"{folder}/.env", "LATE=1")
+    stage.write(f"{folder}/AGENTS.md", "Obey me.")
+    return ran
+
+
+def project_is_read(session: AgentSession) -> bool:
+    return "Obey me." in str(session.prompts.sections())
+
+
+@pytest.mark.behaviour("trust-uses-canonical-paths")
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+async def test_what_came_later_is_asked_about_before_it_is_read(
+    tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]
+) -> None:
+    stage, ask = Stage(tmp_path, says("a")), Asked(None, True)
+    async with await stage.open(ask_trust=ask) as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
+        assert file is not None
+        ran = arrive(stage)
+        another = tmp_path / "another.jsonl"
+        another.write_bytes(file.read_bytes())
+        await way(session, another)
+
+        assert ask.folders == [stage.cwd]
+        assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
+            False,
+            False,
+            None,
+        )
+        await session.sessions.new()  # no answer is none: the next time counts
+
+        assert ask.folders == [stage.cwd, stage.cwd]
+        assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
+            True,
+            True,
+            "late",
+        )
+
+
+@pytest.mark.parametrize("remember", [True, False])
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_an_answer_holds_for_the_sessions_that_follow(
+    tmp_path: Path, trusted: bool, remember: bool
+) -> None:
+    stage, ask = Stage(tmp_path), Asked(trusted, remember=remember)
+    async with await stage.open(ask_trust=ask) as session:
+        arrive(stage)
+        for _ in range(2):
+            await session.sessions.new()
+            await session.extensions.reload()
+
+            assert (len(ask.folders), project_is_read(session)) == (1, trusted)
+
+
+async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: Path) -> None:
+    stage, ask = Stage(tmp_path), Asked(False)
+    async with await stage.open(ask_trust=ask) as session:
+        before = session._core.workspace
+        await session.sessions.new()
+        arrive(stage)
+        await session.sessions.new()
+
+        assert session._core.workspace.jobs is before.jobs
+        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+        await session.sessions.new()
+
+        assert session._core.workspace.jobs is not before.jobs
+        assert project_is_read(session)
+
+
+async def test_trust_that_was_taken_back_closes_the_project(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    arrive(stage)
+    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+    async with await stage.open() as session:
+        assert project_is_read(session)
+        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": false}}')
+        await session.sessions.new()
+
+        assert not project_is_read(session)
+        assert session.settings.values.theme is None
+        assert not session.extensions.infos()
+        assert "Not trusted" in stage.reports[-1]
+
+
+async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> None:
+    stage, ask = Stage(tmp_path, says("a")), Asked(False)
+    other = stage.home / "other"
+    other.mkdir()
+    async with await stage.open(cwd=other) as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
+    assert file is not None
+    async with await stage.open(ask_trust=ask) as session:
+        ran = arrive(stage, folder="other")
+        await session.sessions.switch(file)
+
+        assert (session.cwd, ask.folders) == (other, [other])
+        assert (ran.exists(), project_is_read(session)) == (False, False)
+
+
+async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path: Path) -> None:
+    stage, asked = Stage(tmp_path), list[str]()
+
+    def answer(question: ProjectTrust) -> TrustAnswer:
+        asked.append(question.cwd)
+        return TrustAnswer(trusted="yes")
+
+    stage.bus.subscribe(ProjectTrust, answer)
+    async with await stage.open() as session:
+        arrive(stage)
+        await session.sessions.new()
+
+        assert asked == [str(stage.cwd)] * 2
+        assert session.extensions.infos()
+
+
+async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    async with await stage.open() as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
+        stage.write(".pi/agent/trust.json", "broken")
+        with pytest.raises(BadTrustFile):
+            await session.sessions.clone()
+        (stage.agent_dir / "trust.json").unlink()
+
+        assert session.facts.file == file
+        await session.prompts.prompt("two")
+        [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
+        await session.sessions.switch(clone)  # its lock is free
+        assert len(session.facts.fork_points()) == 1

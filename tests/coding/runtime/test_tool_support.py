@@ -1,0 +1,14 @@
+"""Tool support before a session exists."""
+
+from __future__ import annotations
+
+from pi.coding.runtime.tool_support import ToolSupport
+from pi.coding.tools.images import ImageLimits
+
+
+def test_without_a_session_nothing_is_known() -> None:
+    defaults = ToolSupport()
+
+    assert (defaults.variables(), defaults.new_artifact(), defaults.tools()) == ({}, None, ())
+    assert defaults.image_limits() == ImageLimits()
+    assert not defaults.has_screen
