@@ -20,7 +20,7 @@ async def main() -> None:
     """Start everything, say so, and wait to be killed."""
     folder, adopts, *scripts = sys.argv[1:]
     supervised.SUPERVISOR = supervised.SupervisorClient(adopts=adopts == "adopts")
-    env = {"PATH": os.environ["PATH"], "DIR": folder}
+    env = {"PATH": os.environ["PATH"], "DIR": folder, "PROGRAM": str(os.getpid())}
     children: list[Child] = [
         await spawn(["bash", "-c", script], cwd=Path("/"), env=env, stdin="pipe")
         for script in scripts

@@ -42,8 +42,12 @@ KINDS = {
     "many": "for i in {1..40}; do sleep 600 & done; note many; wait",
     "moving": "step() { note moving; sleep 0.02; step & }; step; wait",
     "nameless": NAMELESS,
-    "mutiny": "note mutiny; kill -STOP $PPID $(ps -o ppid= -p $PPID); exec sleep 600",
+    "mutiny": (
+        "[ $PPID = $PROGRAM ] && exit 1; note mutiny;"
+        " kill -STOP $PPID $(ps -o ppid= -p $PPID); exec sleep 600"
+    ),
 }
+"""``mutiny`` stops its reaper and the supervisor; without them it would stop the test runner."""
 
 
 @contextmanager

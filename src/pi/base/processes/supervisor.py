@@ -23,7 +23,8 @@ no stranger; deeper descendants are compared by their start time (``tree.send``)
 A reaper may be killed itself. Then the command falls to the supervisor, which is a subreaper too
 and kills what it adopts. (``PR_SET_PDEATHSIG`` would not do for any of this: it reaches direct
 children only, set-user-id programs clear it, and in pi it would be bound to the thread that
-started the command.) Where there are no subreapers, descendants are found by\n``tree.ProcessTree``.
+started the command.) Where there are no subreapers, descendants are found by
+``tree.ProcessTree``.
 
 pi sends, for each command, one byte with a socket, which the reaper that waits takes; then on that
 socket the length of a request, the request (``marshal``) with the three streams, and later
@@ -283,7 +284,7 @@ class Reaper:
             self._send(FAILED, code)
             return
         if self._prctl is None:
-            self._found = self._tree.Tree(self._root, marker)
+            self._found = self._tree.ProcessTree(self._root, marker)
         self._send(STARTED, self._root)
         self._obey(orders)
         sources: list[Any] = [self._wake, self._control]
