@@ -26,7 +26,7 @@ LONGEST_BLOCK = 0.1
 """Seconds of CPU time that one callback may hold the event loop."""
 LONGEST_STEP_OF_A_START = 0.25
 """The same for a whole process: its first callbacks import what they need and open the session."""
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds after which a child counts as hung."""
 
 
@@ -119,7 +119,7 @@ def run_bounded(
     env: Mapping[str, str],
     stdin: str = "",
     megabytes: int = MEGABYTES,
-    within: float = PATIENCE,
+    within: float = TIMEOUT_SECONDS,
 ) -> Report:
     """Run ``pi WORDS`` with little memory; ``folder`` is for the report.
 

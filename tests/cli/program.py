@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pi import __version__
 from tests.ai.loopback import NOWHERE
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 ODD = "org/odd:id[1]:high"
 """A model id that looks like other things; the server knows no such model."""
 
@@ -83,7 +83,7 @@ class Program:
         given = piped if isinstance(piped, bytes) else piped.encode()
         with self.start(*words) as child:
             try:
-                out, err = child.communicate(given, timeout=PATIENCE)
+                out, err = child.communicate(given, timeout=TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 child.kill()
                 raise

@@ -9,7 +9,7 @@ import pytest
 
 from bench.mock_process import MockProcess
 from pi.cli.main import main
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.screens.person import needs_pty, person
 
 Captured = pytest.CaptureFixture[str]
@@ -116,7 +116,7 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
             shown += person.read(65_536)
         person.write(b"\x04")
 
-        assert program.wait(PATIENCE) == 0
+        assert program.wait(TIMEOUT_SECONDS) == 0
 
 
 @needs_pty

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import MockProcess
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.cli.requests import asked
 
 FULL = Path("/dev/full")
@@ -65,7 +65,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
         child.stdout.readline()
         child.stdout.close()
         errors = child.stderr.read()
-        code = child.wait(PATIENCE)
+        code = child.wait(TIMEOUT_SECONDS)
 
     assert (code, errors) == (0, b"")
 
@@ -91,7 +91,7 @@ def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
     child = in_an_answer(cli)
 
     child.send_signal(number)
-    _, errors = child.communicate(timeout=PATIENCE)
+    _, errors = child.communicate(timeout=TIMEOUT_SECONDS)
 
     assert (child.returncode, errors) == (code, b"")
     ((reason, text),) = saved_answers(cli)
@@ -106,7 +106,7 @@ def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
         child.stdin.flush()
         assert child.stderr.readline().startswith(b"Warning: Invalid thinking level")
         child.send_signal(signal.SIGTERM)  # it reads until the pipe closes, which it does not
-        code = child.wait(PATIENCE)
+        code = child.wait(TIMEOUT_SECONDS)
         child.stdin.close()
 
     assert code == 143
@@ -123,7 +123,7 @@ def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed
         env=cli.variables,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.modules import inside
 
 PROBE = """
@@ -86,7 +86,7 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
@@ -121,7 +121,7 @@ def test_a_session_without_requests_loads_no_http_client(cli: Program) -> None:
 def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
     code = "import json, sys, pi.cli.opening; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=TIMEOUT_SECONDS
     )
 
     kept = ("pi.coding.session.catalog", "pi.coding.session.lookup")
@@ -131,7 +131,7 @@ def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
 def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
     code = "import json, sys, pi.cli.interactive; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=TIMEOUT_SECONDS
     )
 
     modules = json.loads(child.stdout)

@@ -11,7 +11,7 @@ import pytest
 import pi
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 
 Captured = pytest.CaptureFixture[str]
 
@@ -145,7 +145,7 @@ def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: str) -> None:
         env=Program.below(tmp_path).variables,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
 

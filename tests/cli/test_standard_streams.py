@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pi.cli.process import print_error
-from tests.cli.program import PATIENCE
+from tests.cli.program import TIMEOUT_SECONDS
 
 
 def run(script: str, piped: str = "") -> tuple[str, str]:
@@ -15,7 +15,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
         input=piped,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=True,
     )
     return finished.stdout, finished.stderr

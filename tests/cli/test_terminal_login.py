@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 
 ASKING = """
 import asyncio
@@ -25,7 +25,7 @@ def talk(body: str, typed: str) -> tuple[int, str, str]:
         input=typed,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     return finished.returncode, finished.stdout, finished.stderr
@@ -66,7 +66,7 @@ def test_a_question_that_is_taken_back_leaves_the_line_to_the_next() -> None:
     ) as child:
         assert child.stderr is not None
         child.stderr.read(len("Code? Code? "))  # the first question is gone, the second is asked
-        out, _ = child.communicate(b"typed\n", timeout=PATIENCE)
+        out, _ = child.communicate(b"typed\n", timeout=TIMEOUT_SECONDS)
 
     assert (child.returncode, out) == (0, b"typed\n")
 

@@ -11,7 +11,7 @@ import pytest
 from pi.cli.main import main
 from pi.cli.timing import SLOWEST, Markers, Timings, run_with_timing
 from pi.modes.phases import observe_phases, phase
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.screens.person import needs_pty, person
 
 TOUR = ("-p", "--no-session", "--model", "demo/tour")
@@ -134,4 +134,4 @@ def test_on_the_screen_x_ends_the_program_once_it_is_ready(tmp_path: Path) -> No
         ada.sees("Timing, in milliseconds:")
         ada.sees("session:open")
 
-        assert ada.program.wait(PATIENCE) == 0
+        assert ada.program.wait(TIMEOUT_SECONDS) == 0

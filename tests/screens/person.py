@@ -14,7 +14,7 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 
 needs_pty = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
 
@@ -72,7 +72,7 @@ class Person:
 
     def until(self, happened: Callable[[], bool]) -> None:
         """Look at the screen until something has happened."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_SECONDS
         while not happened():
             assert self._looks(end - time.monotonic()), self.tape
 
@@ -96,15 +96,15 @@ class Person:
 
     def ends(self) -> int:
         """Wait for the end; gives the exit code."""
-        while self._looks(PATIENCE):
+        while self._looks(TIMEOUT_SECONDS):
             pass
-        return self.program.wait(PATIENCE)
+        return self.program.wait(TIMEOUT_SECONDS)
 
     def close(self) -> None:
         """End the program, however it is."""
         if self.program.poll() is None:
             self.program.kill()
-        self.program.wait(PATIENCE)
+        self.program.wait(TIMEOUT_SECONDS)
         os.close(self._ours)
 
     def _reply(self, data: bytes) -> None:

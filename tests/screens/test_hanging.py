@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.screens.person import TOUR, needs_pty, person
 
 pytestmark = [pytest.mark.slow, needs_pty]
@@ -95,5 +95,5 @@ def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
         ada.sees("Press Ctrl+C again to quit")
         assert not ada.echoes
         ada.types(CTRL_C)
-        assert ada.program.wait(PATIENCE) == -signal.SIGTERM
+        assert ada.program.wait(TIMEOUT_SECONDS) == -signal.SIGTERM
         assert ada.echoes

@@ -13,7 +13,7 @@ import pytest
 
 from pi.testing import calls
 from tests.base.processes.children import alive
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.person import TOUR, needs_pty, person
 from tests.tui.images.pictures import make_picture
@@ -87,7 +87,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         ada.sees("a long thought")
         until(lambda: [kept.read_text() for kept in drafts(cli)] == ["a long thought"])
         ada.program.kill()
-        ada.program.wait(PATIENCE)
+        ada.program.wait(TIMEOUT_SECONDS)
     with person(cli, *TOUR) as ada:
         ada.sees("\na long thought\n")
         ada.sees("Restored the draft of a session that ended unexpectedly.")
@@ -125,7 +125,7 @@ def number_in(path: Path) -> int:
 
 def until(happened: Callable[[], bool]) -> None:
     """Wait for something that no one shows of."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.01)

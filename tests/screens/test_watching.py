@@ -12,7 +12,7 @@ import pytest
 
 from pi.modes.interactive.session_lifecycle import POLL_SECONDS
 from pi.modes.interactive.theme_selector import BUILT_IN
-from tests.cli.program import PATIENCE
+from tests.cli.program import TIMEOUT_SECONDS
 from tests.modes.interactive.theatre import Theatre
 
 WITHOUT_FILES = """
@@ -89,7 +89,7 @@ def test_a_process_without_free_descriptors_goes_on_and_looks_again(tmp_path: Pa
         [sys.executable, "-c", WITHOUT_FILES, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
     )
 
     assert (done.stdout, done.stderr) == ("['main', None, 'main'] mine\n", "")

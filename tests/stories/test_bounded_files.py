@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from bench.terminal import terminal
-from tests.bounded import CHILD, PATIENCE, Report, home_with_model, plain_environment, run_bounded
+from tests.bounded import (
+    CHILD,
+    TIMEOUT_SECONDS,
+    Report,
+    home_with_model,
+    plain_environment,
+    run_bounded,
+)
 from tests.files import OLD_FD, put, stand_in
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
@@ -221,9 +228,9 @@ def test_at_completes_files_with_fd_8_6_outside_of_a_repository(desk: Desk) -> N
     environ = {**desk.environ, "TERM": "xterm-256color"}
 
     with terminal(command, cwd=desk.project, env=environ) as screen:
-        screen.wait_for(rb"mine", within=PATIENCE)
+        screen.wait_for(rb"mine", within=TIMEOUT_SECONDS)
         screen.send(b"@poe")
-        screen.wait_for(rb"poem\.py", within=PATIENCE)
+        screen.wait_for(rb"poem\.py", within=TIMEOUT_SECONDS)
 
 
 @pytest.mark.parametrize("make", [pipe, endless], ids=["pipes", "endless"])
@@ -235,11 +242,11 @@ def test_the_screen_comes_up_although_the_head_of_git_never_ends(
     environ = {**desk.environ, "TERM": "xterm-256color"}
 
     with terminal(command, cwd=desk.project, env=environ) as screen:
-        screen.wait_for(rb"mine", within=PATIENCE)
+        screen.wait_for(rb"mine", within=TIMEOUT_SECONDS)
         screen.send(b"hello\r")
-        screen.wait_for(rb"All is well\.", within=PATIENCE)
+        screen.wait_for(rb"All is well\.", within=TIMEOUT_SECONDS)
         screen.send(b"\x04")
-        assert screen.finish(within=PATIENCE).exit_code == 0
+        assert screen.finish(within=TIMEOUT_SECONDS).exit_code == 0
     assert json.loads(desk.report.read_text())["peak_mb"] < 200
 
 

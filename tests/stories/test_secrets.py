@@ -38,7 +38,7 @@ VARIABLES = sorted(
 OWN_VARIABLES = ("MY_KEY", "MY_TEAM", "MY_MODEL_HEADER", "MY_OVERRIDE", "MY_STORED", "MY_DOTENV")
 """Named by models.json and auth.json only."""
 PAGES = ("html", "md", "txt", "jsonl")
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 def value_of(variable: str) -> str:
@@ -149,7 +149,7 @@ class Desk:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
             check=False,
         )
 
@@ -167,7 +167,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 async def when_written(path: Path) -> str:
     """The content of a file that a command moves into place."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not path.exists():  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
     return path.read_text()

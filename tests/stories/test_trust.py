@@ -23,7 +23,7 @@ from tests.stories.loopback_model import loopback_model
 
 MODES = ("print", "json", "rpc", "sdk")
 DOWN = b"\x1b[B"
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 ALLOWED = {".git/HEAD", ".git/reftable/tables.list"}
 """May be read before trust: the footer shows the branch."""
 
@@ -69,7 +69,7 @@ def test_programs_of_the_project_do_not_run_through_a_relative_path(
         env={**desk.environ, "PATH": path, "PYTHONSAFEPATH": "1"},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
     )
 
     assert done.stdout == "All is well.\n", done.stderr
@@ -83,13 +83,13 @@ def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(des
     audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
     environ = {**desk.environ, "TERM": "xterm-256color"}
     with terminal(audited, cwd=desk.project.cwd, env=environ) as screen:
-        screen.wait_for(rb"Do not trust \(this session only\)", within=PATIENCE)
+        screen.wait_for(rb"Do not trust \(this session only\)", within=TIMEOUT_SECONDS)
         screen.send(DOWN * 4 + b"\r")
-        screen.wait_for(rb"Not trusted, so not read", within=PATIENCE)
+        screen.wait_for(rb"Not trusted, so not read", within=TIMEOUT_SECONDS)
         screen.send(b"hello\r")
-        screen.wait_for(rb"All is well\.", within=PATIENCE)
+        screen.wait_for(rb"All is well\.", within=TIMEOUT_SECONDS)
         screen.send(b"/quit\r")
-        ended = screen.finish(within=PATIENCE)
+        ended = screen.finish(within=TIMEOUT_SECONDS)
     outcome = desk.audited()
 
     assert ended.exit_code == 0

@@ -24,7 +24,7 @@ from tests.stories.desk import AUDITED, Desk
 from tests.stories.hostile import INJECTION
 from tests.stories.loopback_model import loopback_model
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 ESCAPE = b"\x1b"
 PAUSE = 0.9
 """Seconds without a key after which a question takes them: see ``typing_pause.py``."""
@@ -71,7 +71,7 @@ class Client:
         with self._child as child:
             if kind is not None:
                 child.kill()
-            _, self.stderr = child.communicate(timeout=PATIENCE)
+            _, self.stderr = child.communicate(timeout=TIMEOUT_SECONDS)
         assert kind is not None or child.returncode == 0, self.stderr
 
     def ask(self, command: str, **fields: Any) -> Any:
@@ -182,7 +182,7 @@ class Screen:
     def press(self, keys: bytes, *, until: bytes) -> None:
         """Press keys, and wait for what comes of it."""
         self.terminal.send(keys)
-        self.terminal.wait_for(until, within=PATIENCE)
+        self.terminal.wait_for(until, within=TIMEOUT_SECONDS)
 
     def is_asked(self, keys: bytes) -> None:
         """Have pi do something that needs the project: it must ask, and wait for the answer."""
@@ -202,7 +202,7 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> No
     environ = {**desk.environ, "TERM": "xterm-256color"}
     with terminal(audited, cwd=desk.project.cwd, env=environ) as seen:
         screen = Screen(desk, seen)
-        seen.wait_for(rb"/help for commands", within=PATIENCE)
+        seen.wait_for(rb"/help for commands", within=TIMEOUT_SECONDS)
         screen.press(b"hello\r", until=rb"All is well\.")
         desk.project.arrive()
         screen.is_asked(b"/new\r")
@@ -215,7 +215,7 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> No
         screen.answer(b"\r", until=rb"All is well\.")  # trust, and the session is shown
         screen.press(b"/evil\r", until=rb"All is well\.")
         screen.press(b"/quit\r", until=rb"To resume")
-        ended = seen.finish(within=PATIENCE)
+        ended = seen.finish(within=TIMEOUT_SECONDS)
 
     assert ended.exit_code == 0
     assert [INJECTION in request for request in desk.model.requests] == [False, True]

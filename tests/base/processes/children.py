@@ -21,7 +21,7 @@ needs_posix_shell = pytest.mark.skipif(
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 HERE = Path("/")
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds after which what does not come will never come."""
 
 
@@ -57,7 +57,7 @@ async def passing_of(seconds: float) -> None:
 
 def eventually(is_so: Callable[[], bool]) -> None:
     """Wait until something holds."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, "timed out"
         time.sleep(0.01)

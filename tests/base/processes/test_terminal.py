@@ -14,7 +14,7 @@ from tests.base.processes.children import ENV, HERE, needs_posix_shell
 
 pytestmark = needs_posix_shell
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 async def bash(
@@ -25,7 +25,7 @@ async def bash(
 
 async def heard(child: Child) -> tuple[Exit, str]:
     """How a program ended, and what it wrote to its terminal."""
-    async with asyncio.timeout(PATIENCE), child:
+    async with asyncio.timeout(TIMEOUT_SECONDS), child:
         text = (await child.output.read()).decode()
         return await child.wait(), text
 
@@ -36,7 +36,7 @@ async def run(script: str, **options: Any) -> tuple[Exit, str]:
 
 async def begun(child: Child) -> None:
     """The program says that it is ready, in a line."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await child.output.readline() == b"begun\r\n"
 
 
@@ -100,7 +100,7 @@ async def test_the_last_words_of_a_program_that_is_ended_are_heard() -> None:
     child = await bash("trap 'echo bye; exit' TERM; echo begun; while :; do sleep 0.02; done")
     async with child:
         await begun(child)
-        await child.terminate(grace=PATIENCE)
+        await child.terminate(grace=TIMEOUT_SECONDS)
 
         assert (await child.output.read()).endswith(b"bye\r\n")
 

@@ -14,7 +14,7 @@ from pi.base.processes.tree import ProcessInfo, descendants, from_ps, processes,
 from tests.base.processes.children import (
     ENV,
     HERE,
-    PATIENCE,
+    TIMEOUT_SECONDS,
     alive,
     bash,
     eventually,
@@ -179,7 +179,7 @@ async def test_a_program_that_was_stopped_can_clean_up() -> None:
     async with await bash(script) as child:
         await child.output.readline()
         eventually(lambda: processes()[child.pid].stopped)
-        await child.terminate(grace=PATIENCE)
+        await child.terminate(grace=TIMEOUT_SECONDS)
 
         assert (await child.wait(), await child.output.read()) == (Exit(exit_code=7), b"cleaned\n")
 

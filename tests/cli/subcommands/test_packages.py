@@ -10,7 +10,7 @@ import pytest
 
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
-from tests.cli.program import PATIENCE, Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.coding.packages.making import (
     FakeNpm,
     Repository,
@@ -305,7 +305,7 @@ def test_a_signal_ends_an_installation_and_leaves_what_was_there(
     with cli.start("install", "npm:tips") as program:
         hangs.read_text()
         program.send_signal(number)
-        said = program.communicate(timeout=PATIENCE)
+        said = program.communicate(timeout=TIMEOUT_SECONDS)
 
     assert (program.returncode, said) == (code, (b"Installing npm:tips...\n", b""))
     assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}

@@ -84,7 +84,7 @@ async def test_one_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None:
         assert (row.provider.name, row.has_key) == ("Tavily", True)
         assert await accounts.storage.get("tavily") == ApiKeyCredential(key="k1")
         await play.host.unload()
-        with pytest.raises(PiError, match="no provider"):
+        with pytest.raises(PiError, match="Unknown provider"):
             await accounts.store_key("tavily", ScriptedUI("k2"))
 
 

@@ -72,7 +72,7 @@ async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
 
         assert first == ["ended", "closed", "settled"]
         assert story == first * 2
-        with pytest.raises(ExtensionError, match="No run is under way"):
+        with pytest.raises(ExtensionError, match="No run is active"):
             _ = apis[0].context.run_scope
 
 

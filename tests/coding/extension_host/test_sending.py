@@ -110,7 +110,7 @@ async def test_a_run_that_cannot_start_is_reported(tmp_path: Path) -> None:
         await play.session.prompt("/ask")
         await asyncio.sleep(0)
 
-        assert "could not begin a run: No API key" in play.stage.reports[-1]
+        assert "could not start a run: No API key" in play.stage.reports[-1]
 
 
 async def test_an_entry_is_stored_and_emitted(tmp_path: Path) -> None:

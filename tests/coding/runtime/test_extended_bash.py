@@ -16,7 +16,7 @@ from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
-RETURN_PROBABILITY = 60.0
+TIMEOUT_SECONDS = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
@@ -59,12 +59,12 @@ async def test_a_long_command_becomes_a_job_if_enabled(
         ' "async": {"enabled": true}}',
     )
     session = await stage.open()
-    async with asyncio.timeout(RETURN_PROBABILITY):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await session.prompts.prompt("go")
     reported = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "The command runs on as job bash-1. You will be told when it ends." in reported
+    assert "The command runs on as job bash-1. You will be notified when it ends." in reported
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pi.coding.session.entries import CustomMessage
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
-RETURN_PROBABILITY = 60.0
+TIMEOUT_SECONDS = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
@@ -29,7 +29,7 @@ async def test_a_job_that_ends_during_a_run_is_reported_to_the_model(tmp_path: P
     session = await stage.open()
     # The second command ends when the model's queue has the report.
     session.subscribe(lambda event: ended.touch() if isinstance(event, QueueUpdate) else None)
-    async with asyncio.timeout(RETURN_PROBABILITY):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await session.prompts.prompt("go")
     [report] = [m for m in session.facts.messages() if isinstance(m, CustomMessage)]
     await session.close()
@@ -47,7 +47,7 @@ async def test_at_rest_the_end_of_a_job_waits_in_the_conversation(tmp_path: Path
     stage = Stage(tmp_path, calls("bash", **{"command": command, "async": True}), says("ok"))
     stage.write(".pi/agent/settings.json", EXTENDED)
     session = await stage.open()
-    async with asyncio.timeout(RETURN_PROBABILITY):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await session.prompts.prompt("go")
         session.subscribe(lambda event: emitted.set() if isinstance(event, MessageEnd) else None)
         go.touch()

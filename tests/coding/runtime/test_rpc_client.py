@@ -29,14 +29,14 @@ from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.rpc.peer import says
 
-RETURN_PROBABILITY = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 @asynccontextmanager
 async def client(
     folder: Path, *answers: Answer, words: tuple[str, ...] = ("--model", "mock/mock-r")
 ) -> AsyncIterator[RpcClient]:
-    async with asyncio.timeout(RETURN_PROBABILITY), model_server(answers) as models:
+    async with asyncio.timeout(TIMEOUT_SECONDS), model_server(answers) as models:
         await models.allow(EVERYTHING)
         lab = Lab(folder / "lab", models.url)
         env = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
@@ -64,7 +64,7 @@ async def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path)
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
 
     async with (
-        asyncio.timeout(RETURN_PROBABILITY),
+        asyncio.timeout(TIMEOUT_SECONDS),
         RpcClient.started(cwd=tmp_path, env=env) as started,
     ):
         state = await started.state()
@@ -219,7 +219,7 @@ async def test_an_answer_that_cannot_be_decoded_fails_its_request(
     command = (sys.executable, "-c", STAND_IN.replace("%s", repr(STATE), 1), written)
     started = RpcClient.started(command=command, cwd=tmp_path, env={})
 
-    async with asyncio.timeout(RETURN_PROBABILITY), started as session:
+    async with asyncio.timeout(TIMEOUT_SECONDS), started as session:
         with pytest.raises(RpcUnreadable, match="The line is not valid JSON"):
             await session.last_answer()
         assert (await session.state()).session_id == "s", "the connection goes on"

@@ -14,7 +14,7 @@ import pytest
 from pi.ai.messages import Json
 from pi.coding.runtime.rpc_client import RpcProcess, RpcRefused, RpcServerDied, rpc_process
 
-RETURN_PROBABILITY = 30.0
+TIMEOUT_SECONDS = 30.0
 SERVER = """
 import json, sys
 
@@ -45,7 +45,7 @@ async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterat
     on_record = ([] if heard is None else heard).append
     command = [sys.executable, "-c", SERVER]
     async with (
-        asyncio.timeout(RETURN_PROBABILITY),
+        asyncio.timeout(TIMEOUT_SECONDS),
         rpc_process(command, cwd=tmp_path, env=dict(os.environ), on_record=on_record) as process,
     ):
         yield process

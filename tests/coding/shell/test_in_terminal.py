@@ -14,10 +14,10 @@ from tests.coding.shell.shells import Room, empty_room
 
 pytestmark = needs_posix_shell
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
-async def run(room: Room, command: str, timeout: float = PATIENCE) -> tuple[Ended, str]:
+async def run(room: Room, command: str, timeout: float = TIMEOUT_SECONDS) -> tuple[Ended, str]:
     output = room.shell.new_output(harmless=True)
     end = await room.shell.run(command, output=output, terminal=ChildTerminal(), timeout=timeout)
     return end, output.written().tail.content
@@ -60,7 +60,7 @@ async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path)
                 on_text=lambda _: begun.set(),
             )
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await begun.wait()
             running.cancel()
             with pytest.raises(asyncio.CancelledError):

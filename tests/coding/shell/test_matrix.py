@@ -38,13 +38,13 @@ TREES = {
 }
 
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds after which what does not come will never come."""
 
 
 async def processes_run(room: Room, count: int) -> None:
     """Wait until ``count`` processes of commands run."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while len(room.left()) < count:
             await passing_of(0.01)
 
@@ -70,7 +70,7 @@ async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, 
         running = asyncio.create_task(
             room.shell.run(f"echo begun; {tree}", output=output, on_text=lambda _: begun.set())
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await begun.wait()
         await processes_run(room, 2)
 
@@ -99,7 +99,7 @@ async def test_a_call_returns_although_a_background_process_lives_which_ends_wit
     tmp_path: Path, background: str
 ) -> None:
     async with empty_room(tmp_path) as room:
-        async with asyncio.timeout(PATIENCE):  # much less than the background process takes
+        async with asyncio.timeout(TIMEOUT_SECONDS):  # much less than the background process takes
             end, text = await room.run(f"{background} echo done")
         await processes_run(room, 1)
 
@@ -112,7 +112,7 @@ NAMELESS = "(setsid env -i bash -c 'echo $$ > {note}; exec sleep 600' &)"
 
 async def noted(note: Path) -> int:
     """The process id that a daemon has written down."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not (note.exists() and note.read_text()):
             await passing_of(0.01)
     return int(note.read_text())
@@ -175,7 +175,7 @@ async def test_closing_asks_only_for_commands_of_which_something_is_left(
         await room.run("sleep 600 >/dev/null 2>&1 &")
         for _ in range(20):
             await room.run("true")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while sum(not each.is_gone for each in room.shell._started) > 1:
                 await passing_of(0.01)
         remembered = len(room.shell._started)
@@ -226,7 +226,7 @@ async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
                 on_text=lambda _: many.set() if output.written().tail.truncated else None,
             )
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await many.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -19,7 +19,7 @@ from tests.coding.tools.places import text_of, use
 
 pytestmark = needs_posix_shell
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 class Bench:
@@ -173,7 +173,7 @@ async def test_a_command_in_a_terminal_shows_what_it_writes_while_it_runs(
     command = f"echo part; until [ -e {go} ]; do sleep 0.02; done; echo rest"
     tool = bench.tool(terminals=True)
     running = asyncio.create_task(use(tool, updates, command=command, pty=True))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         part = ToolResult.of("part\n").content
         while all(update.content != part for update in updates):  # it may come in two pieces
             await passing_of(0.01)
@@ -187,7 +187,7 @@ async def test_an_abort_ends_a_command_in_a_terminal(bench: Bench) -> None:
     tool = bench.tool(terminals=True)
     command = "echo part; setsid sleep 600 & sleep 600"
     running = asyncio.create_task(use(tool, updates, command=command, pty=True))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while len(updates) < 2:
             await passing_of(0.01)
         running.cancel()

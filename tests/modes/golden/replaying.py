@@ -25,7 +25,7 @@ from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_server import ModelServer
 from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_nothing, usages
 
-PATIENCE = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds after which a record that does not come will never come."""
 LONG = 1.0
 """Waits from this many seconds on are over when the replay reports it."""
@@ -71,7 +71,7 @@ class Client:
 
     async def next(self) -> Json:
         """The next record; ``TimeoutError`` if none comes."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             return await self._arrived.get()
 
 

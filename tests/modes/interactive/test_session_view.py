@@ -77,7 +77,7 @@ async def test_an_error_that_only_the_log_hears_of_is_reported_once(tmp_path: Pa
         for text, answer in (("hello", "Yes."), ("again", "Again.")):
             await theatre.asks(text, answer)
 
-        assert f" ✗ A listener failed at AgentStart. See {path}." in theatre.tape
+        assert f" ✗ A listener failed during AgentStart. See {path}." in theatre.tape
         assert theatre.tape.count("listener failed") == 1
 
 
@@ -109,4 +109,4 @@ async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_pat
         theatre.send("and now?")
         await theatre.sees("Always.")
 
-        await theatre.sees(" ! The session is no longer saved, it goes on in memory:")
+        await theatre.sees(" ! The session is no longer saved, it continues in memory:")

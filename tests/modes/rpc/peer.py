@@ -17,7 +17,7 @@ from tests.modes.golden.model_answers import Answer, Piece
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.golden.recording import Json
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds after which what does not come will never come."""
 
 
@@ -51,7 +51,7 @@ class Peer:
 
     async def next(self) -> Json:
         """The next record."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             line = await asyncio.to_thread(self._from.readline)
         assert line.endswith(b"\n"), "the output has ended"
         return dict(json.loads(line))
@@ -78,7 +78,7 @@ class Peer:
 
     async def exit_code(self) -> int:
         """How it ended, by itself and without being read."""
-        return await asyncio.to_thread(self.process.wait, PATIENCE)
+        return await asyncio.to_thread(self.process.wait, TIMEOUT_SECONDS)
 
     async def ended(self) -> int:
         """Send nothing more and read the rest; the exit code."""

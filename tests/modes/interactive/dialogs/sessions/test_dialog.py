@@ -158,10 +158,10 @@ class SlowCatalog(SessionCatalog):
         super().__init__(agent_dir)
         self.gate, self.ended = threading.Event(), threading.Event()
 
-    def of_project(self, cwd: str) -> list[ListedSession]:
+    def in_directory(self, cwd: str) -> list[ListedSession]:
         return [session("a", first="here")]
 
-    def everywhere(self) -> list[ListedSession]:
+    def in_all_directories(self) -> list[ListedSession]:
         self.gate.wait(30)
         self.ended.set()
         return [session("b", first="elsewhere")]
