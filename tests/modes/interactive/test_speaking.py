@@ -7,7 +7,7 @@ import pytest
 
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.prompt import TypingDetector
-from pi.modes.interactive.prompt_sender import TIMEOUT_SECONDS, PromptSender
+from pi.modes.interactive.prompt_sender import GRACE_SECONDS, PromptSender
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
@@ -171,7 +171,7 @@ async def test_an_endless_extension_command_holds_up_prompts_briefly(
         theatre.send("are you there?")
         await theatre.quiet()
         assert theatre.stage.provider.requests == []  # the command may have to do with it
-        await theatre.clock.advance(TIMEOUT_SECONDS)
+        await theatre.clock.advance(GRACE_SECONDS)
         await theatre.sees("▌ are you there?")
         await theatre.sees("Here.")
 

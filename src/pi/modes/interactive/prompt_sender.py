@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-PATIENCE = 2.0
+GRACE_SECONDS = 2.0
 """Seconds for which an extension command holds up the following prompts."""
 
 
@@ -173,7 +173,7 @@ class PromptSender:
                 self._turn.release()
 
         if port.extensions.find(text) is not None:
-            self._tasks.start(self._after(PATIENCE, release), name="patience")
+            self._tasks.start(self._after(GRACE_SECONDS, release), name="grace")
         try:
             await port.prompts.prompt(
                 self._meaning(text),
