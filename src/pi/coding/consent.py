@@ -1,0 +1,173 @@
+"""Consent to content: whether something that a project or another agent configures may run.
+
+Trust decides whether files of a project are read. Consent decides whether a definition in them is
+executed: a hook, an MCP or language server, a ``!command`` value, a kernel. It is bound to a hash
+of the definition, so a changed definition needs a new decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.records import UNREADABLE, Record
+from pi.base.terminal_text import escape_controls, one_line
+from pi.coding.port.ui import ExtensionUI, Option
+
+ALLOW = Option(label="Allow", description="until the definition changes")
+ALLOW_ONCE = Option(label="Allow for this session")
+DENY = Option(label="Deny", description="until the definition changes")
+_EXECUTED = frozenset({"command", "args", "url", "code"})
+"""Shown first: a long definition must not push them out of sight."""
+_MAX_SHOWN_LINES = 40
+
+
+class BadConsentFile(PiError):
+    """The file is invalid. Guessing could run what the user has denied."""
+
+
+class ConsentRequest(Record):
+    """A definition that would be executed."""
+
+    kind: str
+    """What it is, for the user: ``hook``, ``MCP server``."""
+    name: str
+    source: str
+    """The file that defines it."""
+    definition: dict[str, Any]
+    """Everything that decides what is executed: command, arguments, environment, address."""
+    project: str = ""
+    """Canonical directory of the project; empty for a file of the user."""
+
+    @property
+    def digest(self) -> str:
+        """The hash under which a decision is stored; independent of the order of keys."""
+        content = [self.project, self.kind, self.name, self.definition]
+        return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+
+    def describe(self) -> str:
+        """Return the question: the whole definition, so that nothing of it stays hidden."""
+        lines = [f"Run the {self.kind} {self.name}?", f"Defined in {self.source}", ""]
+        names = sorted(self.definition, key=lambda name: (name not in _EXECUTED, name))
+        lines += (f"{name}: {_value(self.definition[name])}" for name in names)
+        if len(lines) > _MAX_SHOWN_LINES:
+            rest = len(lines) - _MAX_SHOWN_LINES
+            lines[_MAX_SHOWN_LINES:] = [f"… {rest} more lines in {self.source}"]
+        return "\n".join(map(one_line, lines))
+
+
+def _value(value: Any) -> str:
+    return escape_controls(msgspec.json.encode(value).decode())
+
+
+class Decision(Record):
+    """A stored answer. Everything except ``allowed`` is for the reader of the file."""
+
+    allowed: bool
+    kind: str
+    name: str
+    source: str
+    project: str = ""
+
+
+class _Stored(Record):
+    version: int = 1
+    decisions: dict[str, Decision] = msgspec.field(default_factory=dict)
+
+
+class ConsentStore:
+    """``consent.json`` in the agent directory, shared by all processes of the user."""
+
+    def __init__(self, path: Path, *, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the stored decisions by digest; raises ``BadConsentFile``."""
+        data = read_if_exists(self._path)
+        if data is None or not data.strip():
+            return {}
+        try:
+            return msgspec.json.decode(data, type=_Stored).decisions
+        except UNREADABLE as error:
+            raise BadConsentFile(
+                f"Cannot read the consent file {self._path}: {error}",
+                hint="Repair it, or remove it to be asked again.",
+            ) from error
+
+    def decide(self, request: ConsentRequest, *, allowed: bool | None) -> None:
+        """Store a decision; ``None`` removes it. Raises ``BadConsentFile``."""
+        private_directory(self._path.parent)
+        with DirectoryLock(self._path, clock=self._clock):
+            decisions = self.decisions()
+            if allowed is None:
+                decisions.pop(request.digest, None)
+            else:
+                decisions[request.digest] = Decision(
+                    allowed=allowed,
+                    kind=request.kind,
+                    name=request.name,
+                    source=request.source,
+                    project=request.project,
+                )
+            data = msgspec.json.encode(_Stored(decisions=decisions))
+            replace_file(self._path, msgspec.json.format(data, indent=2) + b"\n")
+
+
+class Consent:
+    """The decisions of one session. Asks the user about definitions that are not decided."""
+
+    def __init__(self, store: ConsentStore, *, warn: Callable[[str], None]) -> None:
+        self._store = store
+        self._warn = warn
+        self._session: dict[str, bool] = {}
+        """Answers for this session only, including dismissed dialogs and missing users."""
+        self._lock = asyncio.Lock()
+        """One dialog at a time, so that a second request for a definition sees the first answer."""
+
+    async def allowed(
+        self, requests: Iterable[ConsentRequest], ui: ExtensionUI
+    ) -> list[ConsentRequest]:
+        """Return the requests that may run. Without a user, undecided ones are skipped.
+
+        Skipped requests are reported once per session, one line for each file.
+        """
+        async with self._lock:
+            stored = self._store.decisions()
+            allowed: list[ConsentRequest] = []
+            skipped: dict[str, list[ConsentRequest]] = {}
+            for request in requests:
+                digest = request.digest
+                if digest in stored:
+                    answer = stored[digest].allowed
+                elif digest in self._session:
+                    answer = self._session[digest]
+                elif ui.has_ui:
+                    answer = await self._ask(request, ui)
+                else:
+                    self._session[digest] = answer = False
+                    skipped.setdefault(request.source, []).append(request)
+                if answer:
+                    allowed.append(request)
+        for source, missing in skipped.items():
+            names = ", ".join(f"{each.kind} {each.name}" for each in missing)
+            self._warn(
+                one_line(f"Skipped {names} of {source}: not allowed yet. Start pi to decide.")
+            )
+        return allowed
+
+    async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
+        answer = await ui.select(request.describe(), [ALLOW, ALLOW_ONCE, DENY])
+        if answer in (ALLOW.label, DENY.label):
+            self._store.decide(request, allowed=answer == ALLOW.label)
+            return answer == ALLOW.label
+        self._session[request.digest] = answer == ALLOW_ONCE.label
+        return answer == ALLOW_ONCE.label
