@@ -33,12 +33,32 @@ def tabs(content: str, **fields: Any) -> Rule:
         ("---\n: : [\n---\nx", tabs("x")),
         (
             "---\r\ndescription: Style: tabs\r\nglobs: *.ts,*.tsx\r\nalwaysApply: true\r\n---\r\nx",
-            tabs("x", description="Style: tabs", globs=("*.ts,*.tsx",), always_apply=True),
+            tabs("x", description="Style: tabs", globs=("*.ts", "*.tsx"), always_apply=True),
         ),
     ],
 )
 def test_a_rule_is_read_from_any_agents_file(text: str, rule: Rule) -> None:
-    assert parse_rule(text, PATH) == rule
+    found = parse_rule(text, PATH)
+
+    assert replace(found, meta={}) == rule
+
+
+def test_the_whole_front_matter_is_kept() -> None:
+    text = (
+        "---\ncondition: [TODO, FIXME]\nastCondition: ['$X == None']\nscope: [edit]\n"
+        "enabled: false\nglobs: '*.{js,ts}, *.py'\n---\nx"
+    )
+
+    rule = parse_rule(text, PATH)
+
+    assert (rule.condition, rule.globs) == ("TODO", ("*.{js,ts}", "*.py"))
+    assert rule.meta == {
+        "condition": ["TODO", "FIXME"],
+        "astCondition": ["$X == None"],
+        "scope": ["edit"],
+        "enabled": False,
+        "globs": "*.{js,ts}, *.py",
+    }
 
 
 def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path: Path) -> None:

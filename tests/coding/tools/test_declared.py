@@ -59,7 +59,7 @@ def example(calls: list[str]) -> AgentTool:
         validate=lambda arguments: f"valid {arguments['path']}",
         prepare_arguments=lambda arguments: {"path": arguments["file"]},
         touches=lambda params: (f"touched by {params}",),
-        preview=lambda arguments: FilePreview(path=arguments["path"], text=""),
+        preview=lambda arguments: FilePreview(path=arguments["path"], added=""),
     )
 
 
@@ -75,7 +75,7 @@ async def test_a_tool_is_made_with_its_first_call_and_only_once() -> None:
 
     assert (arguments, params, result) == ({"path": "a"}, "valid a", ToolResult.of("ran valid a"))
     assert tool.touches(params) == ("touched by valid a",)
-    assert tool.preview(arguments) == FilePreview(path="a", text="")
+    assert tool.preview(arguments) == FilePreview(path="a", added="")
     assert calls == ["made"]
 
 

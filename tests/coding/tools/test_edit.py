@@ -131,8 +131,6 @@ async def test_what_might_fill_the_memory_is_not_read(
         await use(edit, path=path, edits=change("a", "b"))
 
     assert failed.value.message == f"Could not edit file: {path}. Cannot read {path}: {why}."
-    assert edit.preview is not None
-    assert edit.preview({"path": path, "edits": change("a", "b")}) is None
 
 
 @pytest.mark.behaviour("elision-is-never-written")
@@ -197,26 +195,24 @@ async def test_edits_and_writes_of_one_file_happen_in_the_order_of_the_calls(
 
 
 @pytest.mark.parametrize(
-    ("edits", "text"),
+    ("edits", "added"),
     [
-        ([], "one\ntwo\n"),
-        ([{"oldText": "one"}], "one\ntwo\n"),
-        ([{"oldText": "one", "newText": "1"}, {"oldText": "tw"}, "junk"], "1\ntwo\n"),
-        ([{"oldText": "three", "newText": "3"}], None),
+        ([], ""),
+        ([{"oldText": "one"}], ""),
+        ([{"oldText": "one", "newText": "1"}, {"oldText": "tw"}, "junk"], "1"),
+        ([{"oldText": "a", "newText": "x"}, {"oldText": "b", "newText": "y"}], "x\ny"),
     ],
 )
-def test_the_file_is_shown_with_the_edits_that_have_come(
-    edit: AgentTool, tmp_path: Path, edits: list[object], text: str | None
+def test_a_preview_is_the_new_text_and_reads_no_file(
+    edit: AgentTool, edits: list[object], added: str
 ) -> None:
-    (tmp_path / "f").write_text("one\ntwo\n")
     assert edit.preview is not None
 
-    expected = None if text is None else FilePreview(path="f", text=text)
-    assert edit.preview({"path": "f", "edits": edits}) == expected
+    assert edit.preview({"path": "gone", "edits": edits}) == FilePreview(path="gone", added=added)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"path": "f"}, {"path": "gone", "edits": []}])
-def test_there_is_nothing_to_show_of_an_edit_that_cannot_be_made(
+@pytest.mark.parametrize("arguments", [{}, {"path": "f"}, {"path": "f", "edits": "["}])
+def test_incomplete_arguments_have_no_preview(
     edit: AgentTool, arguments: dict[str, object]
 ) -> None:
     assert edit.preview is not None

@@ -106,7 +106,7 @@ def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: 
     [
         ({}, None),
         ({"path": "f"}, None),
-        ({"path": "f", "content": "on"}, FilePreview(path="f", text="on")),
+        ({"path": "f", "content": "on"}, FilePreview(path="f", added="on")),
     ],
 )
 def test_what_will_be_written_is_shown_as_far_as_it_has_come(

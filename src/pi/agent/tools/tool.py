@@ -53,11 +53,12 @@ class ToolContext(Record, kw_only=False):
 
 
 class FilePreview(Record):
-    """The file as a call would leave it, from the arguments received so far."""
+    """The text that a call would add to a file, from the arguments received so far."""
 
     path: str
     """As written by the model."""
-    text: str
+    added: str
+    """Text that the model wrote; never text of the file itself."""
 
 
 Run: TypeAlias = Callable[[Any, ToolContext], Awaitable[Any]]
@@ -82,7 +83,7 @@ class AgentTool(Record):
     touches: Callable[[Any], tuple[str, ...]] | None = None
     """Files that the call changes: calls on the same file run in order."""
     preview: Callable[[Json], FilePreview | None] | None = None
-    """The file that the call changes; the arguments may be incomplete."""
+    """The text that the call adds to a file. Called for every delta: it must not read files."""
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from msgspec import field
+
 from pi.base.records import Record
 from pi.coding.resources.prompts import parse_template, template_files
 from pi.coding.resources.skills import parse_skill, skill_files
@@ -32,6 +34,9 @@ from pi.coding.resources.sources import (
 from pi.coding.trust import CLINE_RULES
 
 log = logging.getLogger(__name__)
+
+_COMMA = re.compile(r",(?![^{}]*\})")
+"""A comma outside braces: ``*.{js,ts},*.py`` are two globs."""
 
 
 Parse: TypeAlias = Callable[[str, Path], Any]
@@ -176,7 +181,9 @@ class Rule(Record):
     globs: tuple[str, ...] = ()
     always_apply: bool = False
     condition: str = ""
-    """Pattern of the text in an answer that triggers the rule."""
+    """Pattern of the text in an answer that triggers the rule; the first if several are given."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    """The whole front matter, for fields that only some extensions know."""
 
 
 def parse_rule(text: str, path: Path) -> Rule:
@@ -187,7 +194,11 @@ def parse_rule(text: str, path: Path) -> Rule:
         log.warning("%s: %s; only its lines of name: value are used", path, error.message)
         document = _by_lines(text)
     meta = document.meta
-    words = (meta.get(name) for name in ("condition", "ttsr_trigger", "ttsrTrigger"))
+    words = (
+        word
+        for name in ("condition", "ttsr_trigger", "ttsrTrigger")
+        for word in _listed(meta.get(name))
+    )
     return Rule(
         name=_name(path),
         path=str(path),
@@ -195,7 +206,8 @@ def parse_rule(text: str, path: Path) -> Rule:
         description=_text(meta.get("description")),
         globs=_globs(meta.get("globs")),
         always_apply=meta.get("alwaysApply") is True,
-        condition=next((word for word in words if isinstance(word, str) and word), ""),
+        condition=next(words, ""),
+        meta=meta,
     )
 
 
@@ -216,8 +228,15 @@ def _text(value: Any) -> str:
 
 
 def _globs(value: Any) -> tuple[str, ...]:
-    given = value if isinstance(value, list) else [value]
-    return tuple(one for one in given if isinstance(one, str) and one)
+    """Return the globs of a list or of a text; commas separate them, except between braces."""
+    parts = (part.strip() for text in _listed(value) for part in _COMMA.split(text))
+    return tuple(part for part in parts if part)
+
+
+def _listed(value: Any) -> Iterator[str]:
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str) and one:
+            yield one
 
 
 def _pi(where: Where) -> Iterator[Path]:

@@ -19,7 +19,7 @@ from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed,
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
 from pi.coding.files.errors import find_os_error, node_code
-from pi.coding.files.local import LocalFiles, read_whole
+from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import NotText, TextForm, decode
 from pi.coding.tools.declarations import PREFER_STRICT, description
 from pi.coding.tools.matching import Passages, Span, elisions, refuse_elisions
@@ -191,7 +191,7 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         run=edit,
         prepare_arguments=prepare_edit,
         touches=lambda params: (files.real(params.path),),
-        preview=lambda arguments: preview_edit(arguments, files),
+        preview=preview_edit,
         constrained_sampling=PREFER_STRICT,
     )
 
@@ -212,26 +212,16 @@ def prepare_edit(arguments: Json) -> Json:
     return mended
 
 
-def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
-    """Return the file with the replacements received so far; ``None`` if one does not match."""
+def preview_edit(arguments: Json) -> FilePreview | None:
+    """Return the new texts received so far, one below the other."""
     match arguments:
         case {"path": str(path), "edits": [*given]}:
-            pass
+            texts = (each.get("newText") for each in given if isinstance(each, dict))
+            return FilePreview(
+                path=path, added="\n".join(text for text in texts if isinstance(text, str))
+            )
         case _:
             return None
-    edits = tuple(
-        Edit(old_text=old, new_text=new)
-        for each in given
-        if isinstance(each, dict)
-        and isinstance(old := each.get("oldText"), str)
-        and isinstance(new := each.get("newText"), str)
-    )
-    try:
-        text, form = decode(read_whole(files.resolve(path), most=MAX_FILE_BYTES))
-        changed = _applied(text, form, edits, path) if edits else text
-    except (OSError, NotText, ToolFailed):
-        return None
-    return FilePreview(path=path, text=changed)
 
 
 def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> str:

@@ -61,10 +61,10 @@ def write_tool(files: LocalFiles) -> AgentTool:
 
 
 def preview_write(arguments: Json) -> FilePreview | None:
-    """Return the file with the content received so far."""
+    """Return the content received so far."""
     match arguments:
         case {"path": str(path), "content": str(text)}:
-            return FilePreview(path=path, text=text)
+            return FilePreview(path=path, added=text)
         case _:
             return None
 

@@ -41,8 +41,8 @@ class Watching(Policy):
         self.seen.add(type(delta))
         if isinstance(delta, ToolCallDelta):
             file = self._pi.context.preview(answer().tool_calls[-1])
-            self.files.append(file.text if file else "")
-            if file and "TODO" in file.text:
+            self.files.append(file.added if file else "")
+            if file and "TODO" in file.added:
                 raise Interrupt("todo", entries=(REMINDER, NOTE))
 
 

@@ -158,7 +158,7 @@ class ExtensionContext:
         return self._link.session.runs.next_request()
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """The file as a call would leave it, also while its arguments are still streaming."""
+        """The text that a call adds to a file, also while its arguments are still streaming."""
         return self._link.session.tools.preview(call)
 
     @property
