@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from pi.ai.messages import ToolResultMessage
-from pi.ai.providers.faux import calls, says
+from pi.ai.messages import Image, Text, ToolResultMessage
+from pi.ai.providers.faux import call, calls, says
+from pi.base.errors import PiError
 from pi.extension import (
     ExtensionAPI,
     FileWritten,
@@ -15,6 +17,11 @@ from pi.extension import (
     ToolFailed,
 )
 from tests.coding.extension_host.stage import Play, playing
+
+DOT = Image(
+    data="iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    mime_type="image/png",
+)
 
 
 class Rules:
@@ -58,6 +65,34 @@ class Conflicts:
         return FileWritten(notes=("No conflict is left.",))
 
 
+class Archive:
+    """``name.zip:entry``, as lines of ``entry=text``: writing an entry rewrites the archive."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+
+    def touches(self, ref: ResourceRef) -> tuple[str, ...]:
+        return (self._file(ref),)
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        if ref.rest.endswith(".png"):
+            return Resource(content=(Text(text="a dot"), DOT), details={"width": 1})
+        return Resource(text=f"inside {ref.rest}")
+
+    async def write(self, ref: ResourceRef, text: str) -> None:
+        files, archive = self._pi.context.files, self._file(ref)
+        try:
+            before = await files.read_file(archive)
+        except PiError:
+            before = b""
+        await asyncio.sleep(0.01)
+        await files.write_file(archive, before + f"{ref.rest}={text}\n".encode())
+
+    @staticmethod
+    def _file(ref: ResourceRef) -> str:
+        return ref.text.partition(":")[0]
+
+
 def urls(pi: ExtensionAPI) -> None:
     pi.add_scheme("rule", Rules(pi))
     pi.add_scheme("artifact", Artifacts(pi))
@@ -68,11 +103,7 @@ def urls(pi: ExtensionAPI) -> None:
         archive, colon, name = path.partition(".zip:")
         return ResourceRef(text=path, rest=f"{archive}/{name}") if colon else None
 
-    class Archive:
-        async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-            return Resource(text=f"inside {ref.rest}")
-
-    pi.add_path_form(inner, Archive())
+    pi.add_path_form(inner, Archive(pi))
 
 
 def results(play: Play) -> list[str]:
@@ -106,3 +137,27 @@ async def test_references_are_read_and_written_by_the_tools_for_files(tmp_path: 
         assert (play.stage.cwd / "merged").read_text() == "2"
         assert "rule://tabs" in play.host.session.facts.system_prompt()
         assert play.failures == []
+
+
+async def test_parallel_writes_into_one_archive_lose_no_entry(tmp_path: Path) -> None:
+    """``./a.zip`` and ``a.zip`` are one file."""
+    both = says(
+        "now",
+        call("write", path="a.zip:x", content="1"),
+        call("write", path="./a.zip:y", content="2"),
+    )
+    async with playing(tmp_path, urls, steps=(both, says("ok")), approve=True) as play:
+        await play.session.prompt("go")
+
+        written = (play.stage.cwd / "a.zip").read_text().splitlines()
+        assert [line.partition("=")[2] for line in written] == ["1", "2"]
+
+
+async def test_a_reference_may_have_pictures_and_details(tmp_path: Path) -> None:
+    steps = (calls("read", path="a.zip:dot.png"), says("ok"))
+    async with playing(tmp_path, urls, steps=steps, approve=True) as play:
+        await play.session.prompt("go")
+
+        (result,) = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert result.content == (Text(text="a dot"), DOT)
+        assert result.details == {"width": 1}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import UNSET
+
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.ai.messages import Image, Text
 from pi.base.records import Record, replace
 from pi.base.tasks import maybe_await
 from pi.coding.files.layers import FileWritten
@@ -29,17 +32,22 @@ class ResourceWindow(Record):
 
 
 class Resource(Record):
-    """The content of a reference."""
+    """The content of a reference: ``text`` for a reader of lines, or ``content`` with pictures."""
 
-    text: str
+    text: str = ""
     media_type: str = "text/plain"
+    content: tuple[Text | Image, ...] = ()
+    """Sent to the model as it is, instead of ``text``."""
+    details: Any = UNSET
+    """For the view of the tool call."""
 
 
 class ResourceHandler(Protocol):
     """Reads references; a handler with ``write(ref, text)`` also writes them.
 
     With ``list(ref)``, which returns names, ``ls`` works as well. With ``complete(prefix)`` the
-    editor completes ``rest``. Both may be sync or async.
+    editor completes ``rest``. Both may be sync or async. With ``touches(ref)``, which returns the
+    files that a write changes (the archive, not its entry), writes to the same file run in order.
     """
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
@@ -83,7 +91,26 @@ def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTo
         found = find_reference(references, params.path or "")
         return await (tool.run(params, ctx) if found is None else act(*found, params))
 
-    return replace(tool, run=run)
+    return replace(tool, run=run, touches=_touches(tool, references))
+
+
+def _touches(
+    tool: AgentTool, references: Sequence[Reference]
+) -> Callable[[Any], tuple[str, ...]] | None:
+    of_file = tool.touches
+    if of_file is None:
+        return None
+
+    def touches(params: Any) -> tuple[str, ...]:
+        found = find_reference(references, params.path)
+        if found is None or not hasattr(found[0], "touches"):
+            return of_file(params)
+        handler, ref = found
+        return tuple(
+            file for path in handler.touches(ref) for file in of_file(replace(params, path=path))
+        )
+
+    return touches
 
 
 def find_reference(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
@@ -125,6 +152,8 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     offset = int(params.offset) if params.offset else 1
     limit = int(params.limit) if params.limit else None
     found: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
+    if found.content:
+        return ToolResult(content=found.content, details=found.details)
     lines = found.text.split("\n")
     first = max(offset, 1) - 1
     window = "\n".join(lines[first : None if limit is None else first + limit])
@@ -132,9 +161,9 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     cut = keep_head(data, total=Size(window.count("\n") + 1, len(data)))
     last = first + cut.output_lines
     if last >= len(lines) or not cut.content:
-        return ToolResult.of(cut.content)
+        return ToolResult.of(cut.content, details=found.details)
     notice = f"[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
-    return ToolResult.of(f"{cut.content}\n\n{notice}")
+    return ToolResult.of(f"{cut.content}\n\n{notice}", details=found.details)
 
 
 def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
