@@ -23,7 +23,7 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.models.catalog import DATA
-from pi.ai.models.custom import parse_relaxed
+from pi.base.formats import BadFormat, parse_jsonc
 from scripts.catalog.overrides import catalog_entries, quirks_of
 from scripts.catalog.sources import SOURCES, Facts, Listing, Sources, from_facts
 
@@ -113,9 +113,9 @@ def check(folder: Path, files: dict[str, bytes]) -> int:
 def read_json(path: Path) -> Any:
     """The JSON in ``path``; ``ValueError`` with its name when it is none."""
     try:
-        return parse_relaxed(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        return parse_jsonc(path.read_text(encoding="utf-8"))
+    except BadFormat as error:
+        raise ValueError(f"{path} {error}") from error
 
 
 if __name__ == "__main__":

@@ -30,7 +30,13 @@ from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed,
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider
-from pi.ai.errors import AuthenticationFailed, ProviderError
+from pi.ai.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+)
 from pi.ai.events import (
     Delta,
     Done,
@@ -59,6 +65,15 @@ from pi.ai.provider import Provider
 from pi.ai.request import Call, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.formats import (
+    BadFormat,
+    Document,
+    parse_front_matter,
+    parse_json5,
+    parse_jsonc,
+    parse_toml,
+    parse_yaml,
+)
 from pi.base.processes import Child, start_detached
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
@@ -192,6 +207,7 @@ __all__ = [
     "AssistantMessage",
     "AuthUnavailable",
     "AuthenticationFailed",
+    "BadFormat",
     "BadResource",
     "BashResult",
     "BeforeAgentStartAnswer",
@@ -217,6 +233,7 @@ __all__ = [
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
     "Custom",
@@ -224,6 +241,7 @@ __all__ = [
     "CustomMessageEntry",
     "Declined",
     "Delta",
+    "Document",
     "Done",
     "Drawable",
     "Edits",
@@ -276,6 +294,8 @@ __all__ = [
     "Provider",
     "ProviderConfig",
     "ProviderError",
+    "QuotaExhausted",
+    "RateLimited",
     "Record",
     "Registration",
     "Remote",
@@ -357,6 +377,11 @@ __all__ = [
     "field",
     "make_tool",
     "one_line",
+    "parse_front_matter",
+    "parse_json5",
+    "parse_jsonc",
+    "parse_toml",
+    "parse_yaml",
     "replace",
     "sanitise",
     "sanitise_keeping_style",

@@ -10,10 +10,9 @@ from fnmatch import fnmatchcase
 import pytest
 
 from pi.agent.compaction.text import escape_tags
-from pi.ai.models.custom import parse_relaxed
+from pi.base.formats import BadFormat, parse_jsonc, split_front_matter
 from pi.base.terminal_text import sanitise
 from pi.coding.resources.prompts import split_arguments
-from pi.coding.resources.sources import split_front_matter
 from pi.coding.tools.bash_extended import clean_command
 from pi.coding.tools.matching import elisions
 from pi.modes.interactive.dialogs.panel import summarise_message
@@ -27,8 +26,8 @@ SECONDS = 2.0
 
 
 def relaxed(text: str) -> None:
-    with suppress(ValueError):
-        parse_relaxed(text)
+    with suppress(ValueError, BadFormat):
+        parse_jsonc(text)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, urlsplit
 from pi.ai.auth import ambient, authentication
 from pi.ai.auth.config_values import escape, interpolated, names_in
 from pi.ai.messages import Json
-from pi.ai.models.custom import parse_relaxed
 from pi.ai.provider import Provider
 from pi.ai.providers.discovered import SERVER_ROWS
 from pi.ai.providers.rows import BUILT_IN
+from pi.base.formats import BadFormat, parse_jsonc
 from pi.base.records import Record
 
 SHORTEST_PART = 16
@@ -124,8 +124,8 @@ def of_models_json(text: str) -> Secrets:
     """Returns the secrets of ``models.json``: keys, headers, and every variable that it
     refers to."""
     try:
-        document = parse_relaxed(text)
-    except ValueError:
+        document = parse_jsonc(text)
+    except BadFormat:
         return of_damaged(text)
     found = _of_member("", document)
     providers = document.get("providers") if isinstance(document, dict) else None

@@ -8,57 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import Any
 
 import msgspec
 from msgspec import field
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.base.records import UNREADABLE, Record, replace
-
-# Relaxed JSON: with comments and trailing commas.
-
-
-# An unclosed string or comment extends to the end: searching for the end again after each of many
-# quotation marks would take hours in a file of megabytes.
-_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-_COMMENT = rf"(?s)({_STRING}|/\*(?!.*?\*/).*)|//[^\n]*|/\*.*?\*/"
-_TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
-
-
-def parse_relaxed(text: str) -> Any:
-    """Returns the value of ``text``; raises ``ValueError`` with the reason if it is not JSON.
-
-    ``1e6`` and ``8.0`` are whole numbers. Comments are replaced by spaces, so that the position in
-    the reason is correct.
-    """
-    text = text.removeprefix("\ufeff")
-    with suppress(*UNREADABLE):
-        return _decode(text)  # most files are plain JSON
-    plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
-    try:
-        return _decode(plain)
-    except UNREADABLE as error:
-        raise ValueError(str(error)) from error
-
-
-def _decode(text: str) -> Any:
-    decoder = msgspec.json.Decoder(float_hook=_number)
-    return decoder.decode(text.encode("utf-8", "surrogatepass"))
-
-
-def _number(literal: str) -> int | float:
-    number = float(literal)
-    return int(number) if number.is_integer() else number
-
-
-def _blank(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        return found[1]
-    return "".join(character if character == "\n" else " " for character in found[0])
-
+from pi.base.formats import BadFormat, parse_jsonc
+from pi.base.records import Record, replace
 
 _EXPECTED = r"(?s)Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$"
 _JSON_TYPES = {"int": "number", "float": "number", "str": "string", "bool": "boolean"}
@@ -98,9 +55,10 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
     """Reads ``text``, the content of ``path``: additions and overrides of the ``built_in``
     providers."""
     try:
-        document = parse_relaxed(text)
-    except ValueError as error:
-        return CustomModels(problems=(f"Failed to parse models.json: {error}\n\nFile: {path}",))
+        document = parse_jsonc(text)
+    except BadFormat as error:
+        problem = f"Failed to parse models.json: {error.reason}\n\nFile: {path}"
+        return CustomModels(problems=(problem,))
     faults = list(_schema_faults(document))
     if faults:
         lines = "".join(f"\n  - {fault}" for fault in faults)

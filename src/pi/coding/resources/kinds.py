@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
+from pi.base.formats import Document, split_front_matter
 from pi.base.records import Record
 from pi.coding.resources.prompts import parse_template, template_files
 from pi.coding.resources.skills import parse_skill, skill_files
 from pi.coding.resources.sources import (
     BadResource,
-    Document,
     Scope,
     Warn,
     entries_of,
@@ -29,7 +29,6 @@ from pi.coding.resources.sources import (
     path_exists,
     read_text,
     repository_of,
-    split_front_matter,
 )
 from pi.coding.trust import CLINE_RULES
 

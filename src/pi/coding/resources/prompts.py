@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pi.base.errors import PiError
+from pi.base.formats import Document
 from pi.base.records import Record
 from pi.coding.resources.sources import (
     INLINE,
     Admits,
     BadResource,
-    Document,
     Place,
     SourceInfo,
     Warn,

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
+from pi.base.formats import Document
 from pi.base.records import Record
 from pi.coding.resources.sources import (
     Admits,
     BadResource,
-    Document,
     Place,
     SourceInfo,
     Warn,

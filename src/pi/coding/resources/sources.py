@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from pi.base.errors import PiError
 from pi.base.files import expand_home, read_regular
+from pi.base.formats import BadFormat, Document, parse_front_matter
 from pi.base.records import Record
 
 log = logging.getLogger(__name__)
@@ -156,16 +156,6 @@ def repository_of(folder: Path) -> Path | None:
     return next((each for each in (folder, *folder.parents) if path_exists(each / ".git")), None)
 
 
-_FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
-MAX_FRONT_MATTER = 64 * 1024
-"""Size limit of the YAML text."""
-MAX_EXPANDED_FRONT_MATTER = 4 * 1024 * 1024
-"""Size limit after expansion of aliases; the parser has none."""
-MAX_NESTED_INDICATORS = 20
-"""Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at thousands."""
-_ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
-_ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
-_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MAX_NESTED_INDICATORS + 1}}}"
 MAX_FILE_BYTES = 1_000_000
 """Larger files are not texts written for a prompt."""
 
@@ -174,56 +164,12 @@ class BadResource(PiError):
     """A file that cannot be used."""
 
 
-class Document(Record):
-    """A Markdown file: front matter (YAML between two lines of dashes) and body."""
-
-    meta: dict[str, Any]
-    body: str
-    has_meta: bool
-
-
 def parse_document(text: str) -> Document:
     """Parse ``text``. Raises ``BadResource`` if the front matter is broken."""
-    front, body = split_front_matter(text)
-    if front is None:
-        return Document(meta={}, body=body, has_meta=False)
-    _check_bounds(front)
-    # Lazy: most starts read no front matter.
-    from yaml12 import parse_yaml
-
     try:
-        meta = parse_yaml(front) if front.strip() else {}
-    except ValueError as error:
-        raise BadResource(f"the front matter is not valid YAML ({error})") from error
-    if not isinstance(meta, dict):
-        raise BadResource("the front matter is not a mapping of names to values")
-    named = {str(name): value for name, value in meta.items()}
-    return Document(meta=named, body=body.strip(), has_meta=True)
-
-
-def _check_bounds(front: str) -> None:
-    """Reject small YAML that would take gigabytes or overflow the stack, before parsing it."""
-    if len(front) > MAX_FRONT_MATTER:
-        raise BadResource(f"the front matter is larger than {MAX_FRONT_MATTER} characters")
-    if re.search(_NESTED, front):
-        raise BadResource(
-            f"the front matter nests more than {MAX_NESTED_INDICATORS} lists on one line"
-        )
-    # At worst each alias doubles everything before it. Emphasis (*so*) and globs do not count.
-    anchors = {name.rstrip(":") for name in re.findall(_ANCHORS, front)}
-    aliases = sum(name.rstrip(":") in anchors for name in re.findall(_ALIASES, front))
-    if len(front) << aliases > MAX_EXPANDED_FRONT_MATTER:
-        raise BadResource(
-            f"the front matter has {aliases} YAML aliases, which may expand to more than "
-            f"{MAX_EXPANDED_FRONT_MATTER >> 20} MiB; write the values out"
-        )
-
-
-def split_front_matter(text: str) -> tuple[str | None, str]:
-    """Split into front matter, if present, and body; line ends are normalised."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    fenced = re.match(_FENCED, text)
-    return (None, text) if fenced is None else (fenced["yaml"], fenced["body"])
+        return parse_front_matter(text)
+    except BadFormat as error:
+        raise BadResource(f"the front matter is {error.reason}") from error
 
 
 def read_document(path: Path) -> Document:

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import field
 
 from pi.base.files import open_regular, read_regular
+from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import is_file
@@ -185,12 +186,10 @@ def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
-    from pi.coding.packages.contents import parse_toml  # most extensions have no manifest
-
     try:
         return parse_toml(text)
-    except ValueError as error:
-        raise ExtensionError(f"The manifest in {path} is not valid TOML: {error}") from error
+    except BadFormat as error:
+        raise ExtensionError(f"The manifest in {path} {error.message}") from error
 
 
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")

@@ -1,0 +1,170 @@
+"""Configuration formats: YAML, TOML, JSON with comments, JSON5, and front matter of Markdown.
+
+Every parser raises ``BadFormat`` with the place of the error, and is bounded: a small text must not
+expand to gigabytes or overflow the stack.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from pi.base.errors import PiError
+from pi.base.records import UNREADABLE, Record
+
+MAX_YAML = 64 * 1024
+"""Size limit of the YAML text."""
+MAX_EXPANDED_YAML = 4 * 1024 * 1024
+"""Size limit after expansion of aliases; the parser has none."""
+MAX_NESTED_INDICATORS = 20
+"""Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at thousands."""
+_ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
+_ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
+_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MAX_NESTED_INDICATORS + 1}}}"
+
+MAX_KEY_PARTS = 64
+"""Parts of a dotted TOML key such as ``tool.pi.extensions``."""
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
+
+_FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
+# An unclosed string or comment extends to the end: searching for the end again after each of many
+# quotation marks would take hours in a file of megabytes.
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+_COMMENT = rf"(?s)({_STRING}|/\*(?!.*?\*/).*)|//[^\n]*|/\*.*?\*/"
+_TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
+
+
+class BadFormat(PiError):
+    """A text that is not valid in its format. The message continues the name of the file."""
+
+    def __init__(self, form: str, reason: str, *, hint: str = "") -> None:
+        super().__init__(f"is not valid {form}: {reason}", hint=hint)
+        self.reason = reason
+
+
+class Document(Record):
+    """A Markdown file: front matter (YAML between two lines of dashes) and body."""
+
+    meta: dict[str, Any]
+    body: str
+    has_meta: bool
+
+
+def parse_front_matter(text: str) -> Document:
+    """Split a Markdown text and parse its front matter, if it has one."""
+    front, body = split_front_matter(text)
+    if front is None:
+        return Document(meta={}, body=body, has_meta=False)
+    try:
+        meta = parse_yaml(front) if front.strip() else {}
+    except BadFormat as error:
+        raise BadFormat("front matter", f"not valid YAML ({error.reason})") from error
+    if not isinstance(meta, dict):
+        raise BadFormat("front matter", "not a mapping of names to values")
+    named = {str(name): value for name, value in meta.items()}
+    return Document(meta=named, body=body.strip(), has_meta=True)
+
+
+def split_front_matter(text: str) -> tuple[str | None, str]:
+    """Split into front matter, if present, and body; line ends are normalised."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    fenced = re.match(_FENCED, text)
+    return (None, text) if fenced is None else (fenced["yaml"], fenced["body"])
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse YAML 1.2. Rejects texts that would take gigabytes or overflow the stack first."""
+    _check_yaml_bounds(text)
+    from yaml12 import parse_yaml as parse  # lazy: most starts read no YAML
+
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise BadFormat("YAML", str(error)) from error
+
+
+def _check_yaml_bounds(text: str) -> None:
+    if len(text) > MAX_YAML:
+        raise BadFormat("YAML", f"larger than {MAX_YAML} characters")
+    if re.search(_NESTED, text):
+        raise BadFormat("YAML", f"more than {MAX_NESTED_INDICATORS} nested lists on one line")
+    # At worst each alias doubles everything before it. Emphasis (*so*) and globs do not count.
+    anchors = {name.rstrip(":") for name in re.findall(_ANCHORS, text)}
+    aliases = sum(name.rstrip(":") in anchors for name in re.findall(_ALIASES, text))
+    if len(text) << aliases > MAX_EXPANDED_YAML:
+        raise BadFormat(
+            "YAML",
+            f"{aliases} aliases may expand to more than {MAX_EXPANDED_YAML >> 20} MiB; "
+            "write the values out",
+        )
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML."""
+    import tomllib  # lazy: takes 6 ms
+
+    # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
+    if re.search(_LONG_KEY, text):
+        raise BadFormat("TOML", f"a key has more than {MAX_KEY_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise BadFormat("TOML", "values are nested too deeply") from error
+    except ValueError as error:
+        raise BadFormat("TOML", str(error)) from error
+
+
+def parse_jsonc(text: str) -> Any:
+    """Parse JSON that may contain comments and trailing commas, as editors write it.
+
+    ``1e6`` and ``8.0`` are whole numbers. Comments are replaced by spaces, so that the position in
+    the error is correct.
+    """
+    text = text.removeprefix("\ufeff")
+    with suppress(*UNREADABLE):
+        return _decode_json(text)  # most files are plain JSON
+    plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
+    try:
+        return _decode_json(plain)
+    except UNREADABLE as error:
+        raise BadFormat("JSON", str(error)) from error
+
+
+def _decode_json(text: str) -> Any:
+    decoder = msgspec.json.Decoder(float_hook=_number)
+    return decoder.decode(text.encode("utf-8", "surrogatepass"))
+
+
+def _number(literal: str) -> int | float:
+    number = float(literal)
+    return int(number) if number.is_integer() else number
+
+
+def _blank(found: re.Match[str]) -> str:
+    if found[1] is not None:
+        return found[1]
+    return "".join(character if character == "\n" else " " for character in found[0])
+
+
+def parse_json5(text: str) -> Any:
+    """Parse JSON5. Texts that are JSON with comments need no library."""
+    try:
+        return parse_jsonc(text)
+    except BadFormat:
+        pass
+    try:
+        import pyjson5  # an extra
+    except ImportError as error:
+        raise BadFormat(
+            "JSON",
+            "JSON5 cannot be read without the json5 extra",
+            hint="Install it: pip install 'pi-harness[json5]'.",
+        ) from error
+    try:
+        return pyjson5.decode(text, maxdepth=200)
+    except (pyjson5.Json5Exception, RecursionError) as error:
+        raise BadFormat("JSON5", str(error.args[0])) from error
