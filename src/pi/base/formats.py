@@ -15,8 +15,9 @@ import msgspec
 from pi.base.errors import PiError
 from pi.base.records import UNREADABLE, Record
 
-MAX_YAML = 64 * 1024
-"""Size limit of the YAML text."""
+MAX_YAML = 1024 * 1024
+"""Size limit of a YAML text."""
+MAX_FRONT_MATTER = 64 * 1024
 MAX_EXPANDED_YAML = 4 * 1024 * 1024
 """Size limit after expansion of aliases; the parser has none."""
 MAX_NESTED_INDICATORS = 20
@@ -59,6 +60,8 @@ def parse_front_matter(text: str) -> Document:
     front, body = split_front_matter(text)
     if front is None:
         return Document(meta={}, body=body, has_meta=False)
+    if len(front) > MAX_FRONT_MATTER:
+        raise BadFormat("front matter", f"larger than {MAX_FRONT_MATTER} characters")
     try:
         meta = parse_yaml(front) if front.strip() else {}
     except BadFormat as error:
