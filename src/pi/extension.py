@@ -74,7 +74,7 @@ from pi.base.formats import (
     parse_toml,
     parse_yaml,
 )
-from pi.base.processes import Child, start_detached
+from pi.base.processes import BadFrame, Child, start_detached
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.compaction.events import (
@@ -208,6 +208,7 @@ __all__ = [
     "AuthUnavailable",
     "AuthenticationFailed",
     "BadFormat",
+    "BadFrame",
     "BadResource",
     "BashResult",
     "BeforeAgentStartAnswer",

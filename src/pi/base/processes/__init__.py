@@ -6,7 +6,7 @@ ignore SIGTERM, have moved to another session or have lost their parent. It neve
 if pi is killed; ``supervisor.py`` explains how.
 """
 
-from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn
+from pi.base.processes.child import BadFrame, Child, Exit, Finished, SpawnFailed, run, spawn
 from pi.base.processes.detached import start_detached
 from pi.base.processes.environment import (
     MARKER,
@@ -19,6 +19,7 @@ from pi.base.processes.environment import (
 
 __all__ = [
     "MARKER",
+    "BadFrame",
     "Child",
     "Exit",
     "Finished",

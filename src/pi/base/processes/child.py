@@ -29,8 +29,16 @@ GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 
 
+FRAME_HEADER = 4
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+
+
 class SpawnFailed(PiError):
     """A program could not be started."""
+
+
+class BadFrame(PiError):
+    """The output of a program is not a sequence of frames."""
 
 
 class Process(Protocol):
@@ -57,6 +65,9 @@ class Process(Protocol):
 
     async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the program's process group."""
 
     def kill(self) -> None:
         """Kill all, including new children; not async, so that it cannot be interrupted."""
@@ -252,10 +263,34 @@ class Child:
         if self._writer is None or self._writer.is_closing():  # may have changed while we waited
             raise BrokenPipeError("the program has ended or its input was closed")
 
+    async def write_frame(self, data: bytes) -> None:
+        """Write ``data`` after its length (four bytes, big-endian); raises like ``write``."""
+        await self.write(len(data).to_bytes(FRAME_HEADER, "big") + data)
+
+    async def read_frame(self, *, limit: int = MAX_FRAME_BYTES) -> bytes | None:
+        """Return the data of the next frame of its output; ``None`` at the end of the output.
+
+        Raises ``BadFrame`` if a frame is larger than ``limit`` or the output ends inside it.
+        """
+        try:
+            header = await self.output.readexactly(FRAME_HEADER)
+            size = int.from_bytes(header, "big")
+            if size > limit:
+                raise BadFrame(f"The program announced a frame of {size} bytes; {limit} allowed.")
+            return await self.output.readexactly(size)
+        except asyncio.IncompleteReadError as error:
+            if not error.partial and error.expected == FRAME_HEADER:
+                return None
+            raise BadFrame("The output of the program ends inside a frame.") from error
+
     def close_stdin(self) -> None:
         """Close its standard input."""
         if self._writer is not None:
             self._writer.close()
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the program's process group, as Ctrl+C in a terminal does."""
+        self._process.interrupt()
 
     async def terminate(self, *, grace: float = GRACE) -> None:
         """End the program and its descendants, also those that an ended program has left running.

@@ -92,6 +92,12 @@ class DirectProcess:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.2)
 
+    def interrupt(self) -> None:
+        """Send SIGINT to the program's process group; on Windows nothing is sent."""
+        if sys.platform != "win32" and self._popen.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGINT)
+
     def kill(self) -> None:
         """Kill all, including new children; not async, so that it cannot be interrupted."""
         if sys.platform == "win32":

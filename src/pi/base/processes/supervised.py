@@ -21,6 +21,7 @@ from pi.base.processes.supervisor import (
     ENDED,
     FAILED,
     FRAME,
+    INTERRUPT,
     KILL,
     KILLING,
     LENGTH,
@@ -187,6 +188,10 @@ class SupervisedProcess:
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._gone.wait()
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the program's process group."""
+        self._order(INTERRUPT)
 
     def kill(self) -> None:
         """Kill all, including new children; not async, so that it cannot be interrupted."""

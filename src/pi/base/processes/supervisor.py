@@ -28,8 +28,8 @@ started the command.) Where there are no subreapers, descendants are found by
 
 pi sends, for each command, one byte with a socket, which the reaper that waits takes; then on that
 socket the length of a request, the request (``marshal``) with the three streams, and later
-``ASK_TO_END`` or ``KILL``. The reaper answers in frames (``FRAME``); the end of the stream means
-that nothing is left.
+``ASK_TO_END``, ``INTERRUPT`` or ``KILL``. The reaper answers in frames (``FRAME``); the end of the
+stream means that nothing is left.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ FRAME = struct.Struct("!ci")
 LENGTH = struct.Struct("!I")
 READY, STARTED, FAILED, ENDED, KILLING = b"r", b"s", b"f", b"e", b"k"
 """Kinds of frames: id of the reaper; id of the command; errno; exit code, -n for signal n; 0."""
-ASK_TO_END, KILL = b"T", b"K"
+ASK_TO_END, INTERRUPT, KILL = b"T", b"I", b"K"
 GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL when pi is gone."""
 LOST, PI_IS_GONE = 127, 3
@@ -361,6 +361,11 @@ class Reaper:
             self._kill_at, self._pause = time.monotonic(), _FIRST_PAUSE
         elif ASK_TO_END in orders:
             self._signal(signal.SIGTERM)
+        elif INTERRUPT in orders and not self._has_ended:
+            try:
+                os.killpg(self._root, signal.SIGINT)
+            except OSError:
+                pass  # it has just ended
 
     def _pi_is_gone(self) -> None:
         if os.getppid() == self._supervisor:  # it may have been stopped too
