@@ -16,7 +16,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
 from pi.base.records import replace
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionReason
@@ -56,7 +56,7 @@ class Stage:
         strategies: Mapping[str, Strategy] | None = None,
     ) -> None:
         self.clock = FakeClock()
-        self.bus = Bus()
+        self.bus = EventBus()
         self.emitted: list[Any] = []
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)

@@ -12,11 +12,11 @@ from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
 from pi.agent.compaction.summarise import SummaryInstructions
 from pi.base.records import replace
 from pi.coding.compaction.events import (
-    BeforeCompact,
-    Compacted,
-    Compacting,
     CompactingAnswer,
     CompactionResult,
+    SessionBeforeCompactEvent,
+    SessionCompactEvent,
+    SessionCompactingEvent,
 )
 from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
@@ -47,7 +47,8 @@ class CompactionRun:
             ready = await self._supplied_by_extension(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._session.bus.query(Compacting(reason=self._request.reason))).answer
+            compacting = SessionCompactingEvent(reason=self._request.reason)
+            extra = (await self._session.bus.query(compacting)).added
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -89,14 +90,17 @@ class CompactionRun:
 
     async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
-        question = BeforeCompact(
+        bus = self._session.bus
+        if not bus.has_subscribers(SessionBeforeCompactEvent):
+            return None
+        question = SessionBeforeCompactEvent(
             preparation=preparation,
             branch_entries=tuple(self._conversation.log.branch()),
             custom_instructions=self._request.instructions,
             reason=self._request.reason,
             will_retry=self._request.will_retry,
         )
-        decision = (await self._session.bus.query(question)).decision
+        decision = (await bus.query(question)).decision
         if decision.cancel:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
@@ -167,7 +171,7 @@ class CompactionRun:
         )
         entry = await session.add(draft)
         assert isinstance(entry, Compaction)
-        event = Compacted(
+        event = SessionCompactEvent(
             compaction_entry=entry,
             from_extension=from_hook,
             reason=self._request.reason,

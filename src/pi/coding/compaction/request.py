@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
@@ -40,7 +40,7 @@ class CompactionSession(Record):
     conversation: Callable[[], SessionConversation]
     add: Callable[[KnownEntry], Awaitable[KnownEntry]]
     """Appends an entry, and emits it if its kind is public."""
-    bus: Bus
+    bus: EventBus
     emit: EmitEvent
     clock: Clock
     options: Callable[[], CompactionOptions]

@@ -14,7 +14,7 @@ from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
-from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.coding.resources.sources import Place
 from pi.coding.retry import RetryPolicy, RetrySettings
 from pi.coding.runtime.bootstrap import Bootstrap
@@ -125,7 +125,7 @@ class _SessionBuilder:
             ImageFittingPolicy(core),
         )
         self._arrange_policies()
-        core.bus.subscribe(SessionStarted, StrategyCheck(core).check)
+        core.bus.subscribe(SessionStartEvent, StrategyCheck(core).check)
         self._idle_compaction = IdleCompaction(core, compactor, around)
         self._cache_warming = CacheWarming(
             core, partial(self._model_client.stream, purpose="warming")
@@ -191,6 +191,7 @@ class _SessionBuilder:
             stop_all=self._stop_all,
             decide_trust=self._bootstrap.decide_trust,
             workspace_under=self._bootstrap.workspace_under,
+            load_extensions=self._extensions.load,
             begun=self._bootstrap.report_skipped_files,
             record_model_choice=self._session.prompts.record_model_choice,
         )
@@ -349,14 +350,14 @@ class _SessionBuilder:
         await self._stop_all()
         # First, while the extensions are loaded that may decide about trust.
         trust = await self._bootstrap.decide_trust(core.workspace.cwd)
-        await core.bus.emit(SessionEnding(reason="reload"))
+        await core.bus.emit(SessionShutdownEvent(reason="reload"))
         workspace = await self._bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
         await core.workspace.close()
         core.workspace = workspace
         core.toolbox.move_to(workspace)
         self._extensions.forget_modules()
         await self._extensions.load()
-        await core.bus.emit(SessionStarted(reason="reload"))
+        await core.bus.emit(SessionStartEvent(reason="reload"))
         self._bootstrap.report_skipped_files()
 
     async def _close(self) -> None:

@@ -11,7 +11,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
 from pi.coding.runtime.extensions.session_extensions import SessionExtensions
@@ -57,7 +57,7 @@ class Bootstrap:
         self.machine = machine
         self.options = options
         self.overrides = overrides
-        self.bus = overrides.bus or Bus()
+        self.bus = overrides.bus or EventBus()
         self.contributions = ExtensionContributions()
         self.storage = overrides.auth_storage or credential_store(machine)
         self.secrets = KnownSecrets(
@@ -229,6 +229,7 @@ class Bootstrap:
 
         machine = self.machine
         return ExtensionHost(
+            bus=self.bus,
             agent_dir=machine.agent_dir,
             cwd=self._cwd,
             environ=machine.environ,

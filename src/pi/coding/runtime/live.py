@@ -16,7 +16,7 @@ from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.results import Streaming
@@ -75,7 +75,7 @@ class LiveSession:
         self,
         *,
         machine: Machine,
-        bus: Bus,
+        bus: EventBus,
         agent: Agent,
         registry: ModelRegistry,
         workspace: Workspace,

@@ -13,7 +13,7 @@ from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming
 from pi.coding.runtime.extensions.session_extensions import SessionExtensions
 from pi.coding.runtime.live import LiveSession
@@ -140,7 +140,7 @@ class RunningSession:
 
     async def start(self) -> None:
         """Emit the start event."""
-        await self._core.bus.emit(SessionStarted(reason="startup"))
+        await self._core.bus.emit(SessionStartEvent(reason="startup"))
 
     async def close(self) -> None:
         """Abort what is running, save the session and release its resources."""
@@ -150,7 +150,7 @@ class RunningSession:
         self.shell.stop()
         await self.stop()
         self.shell.flush()
-        await self._core.bus.emit(SessionEnding(reason="quit"))
+        await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
         self._core.log.close()
         await self._core.workspace.close()
         await self._close()

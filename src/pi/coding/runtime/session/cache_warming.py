@@ -19,7 +19,7 @@ from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
-from pi.coding.extension_host.events.session import SessionEnding, WarmCache
+from pi.coding.extension_host.events.session import CacheWarmingDecisionEvent, SessionShutdownEvent
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import UsageEntry
 
@@ -38,7 +38,7 @@ class CacheWarming:
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
         """Cost of refreshes during a run; written to the log when the run is over."""
-        core.bus.subscribe(SessionEnding, lambda _: self._stop())
+        core.bus.subscribe(SessionShutdownEvent, lambda _: self._stop())
 
     async def handle_event(self, event: object) -> None:
         """Handle an event of the agent."""
@@ -130,12 +130,12 @@ def lifetime(model: Model, *, long: bool) -> int | None:
     return seconds if isinstance(seconds, int) and seconds > 0 else None
 
 
-def decision(model: Model, tokens: int, probability: float) -> WarmCache:
+def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecisionEvent:
     """Decide whether refreshing ``tokens`` pays off if they are needed with that probability."""
     rates = rates_for(model.cost, tokens)
     warm = tokens * rates.cache_read / MILLION
     miss = tokens * max(rates.cache_write, rates.input) / MILLION
-    return WarmCache(
+    return CacheWarmingDecisionEvent(
         warm_cost=warm,
         miss_cost=miss,
         continuation_probability=probability,

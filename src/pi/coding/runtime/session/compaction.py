@@ -24,7 +24,7 @@ from pi.coding.compaction.events import CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.extension_host.events.session import SessionStarted
+from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import (
     Attempt,
     RetrySettings,
@@ -159,7 +159,7 @@ class StrategyCheck:
         self._core = core
         self._reported = ""
 
-    def check(self, event: SessionStarted) -> None:
+    def check(self, event: SessionStartEvent) -> None:
         """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
         problem = unknown_strategy(options, extensions.strategies())

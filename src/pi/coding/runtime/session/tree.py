@@ -10,7 +10,14 @@ from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.compaction.events import BeforeTree, Notes, TreeMove, TreeMoved, notes_on, tree_move
+from pi.coding.compaction.events import (
+    Notes,
+    SessionBeforeTreeEvent,
+    SessionTreeEvent,
+    TreeMove,
+    notes_on,
+    tree_move,
+)
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
 from pi.coding.runtime.live import LiveSession
@@ -62,16 +69,17 @@ class TreeMoves:
             replace_instructions=replace_instructions,
             label=label,
         )
-        asked = await core.bus.query(BeforeTree(move=move))
-        if asked.cancelled:
+        asked = await core.bus.query(SessionBeforeTreeEvent(preparation=move))
+        if asked.decision.cancel:
             return Navigated(cancelled=True)
         # If the user chose "No summary", a summary of an extension is ignored as well.
-        ready = asked.summary if summarize else None
+        ready = asked.decision.summary if summarize else None
+        move = asked.decided_move
         try:
-            notes = ready or await self._notes(asked.move, enabled=summarize)
+            notes = ready or await self._notes(move, enabled=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
-        return await self._moved(asked.move, notes, from_hook=ready is not None)
+        return await self._moved(move, notes, from_hook=ready is not None)
 
     async def _notes(self, move: TreeMove, *, enabled: bool) -> Notes | None:
         core = self._core
@@ -112,7 +120,7 @@ class TreeMoves:
         if move.label:
             target = summary.id if summary else move.target_id
             await core.add(Label(target_id=target, label=move.label or UNSET))
-        moved = TreeMoved(
+        moved = SessionTreeEvent(
             new_leaf_id=core.log.leaf_id,
             old_leaf_id=move.old_leaf_id,
             summary_entry=summary if isinstance(summary, BranchSummary) else None,
