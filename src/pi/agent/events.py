@@ -33,7 +33,7 @@ class AgentEnd(Record, tag="agent_end"):
 
 
 class AgentSettled(Record, tag="agent_settled"):
-    """The agent is idle."""
+    """The agent is idle: no queued message or retry is left."""
 
 
 class TurnStart(Record, tag="turn_start"):
