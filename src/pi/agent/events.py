@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -154,39 +154,48 @@ Listener: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
 """Sync or async; exceptions are logged and do not affect other listeners."""
 
 
+Kinds: TypeAlias = Collection[type]
+
+
 class _Subscription:
     """One subscription; ``listener`` is ``None`` after it has ended."""
 
-    __slots__ = ("listener",)
+    __slots__ = ("kinds", "listener", "updates")
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, kinds: Kinds | None, *, updates: bool) -> None:
         self.listener: Listener | None = listener
+        self.kinds = kinds
+        self.updates = updates
 
 
 class EventDispatcher:
     """Delivers events to listeners one at a time, in the order of subscription."""
 
     def __init__(self) -> None:
-        self._row: tuple[_Subscription, ...] = ()
-        self._row_of_updates: tuple[_Subscription, ...] = ()
-        """Subscriptions that get per-token events."""
+        self._subscriptions: tuple[_Subscription, ...] = ()
+        self._rows: dict[type, tuple[_Subscription, ...]] = {}
+        """The subscriptions of each event type that was emitted since they have changed."""
         self._untold: deque[AgentEvent] = deque()
         self._emitting = False
 
-    def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+    def add(
+        self, listener: Listener, *, kinds: Kinds | None = None, updates: bool = True
+    ) -> Callable[[], None]:
         """Subscribe ``listener``; returns an unsubscribe function that takes effect at once.
 
-        Without ``updates`` the listener does not get per-token events.
+        With ``kinds`` the listener gets only events of these types; without ``updates`` it does not
+        get per-token events.
         """
-        subscription = _Subscription(listener)
-        self._row = (*self._row, subscription)
-        if updates:
-            self._row_of_updates = (*self._row_of_updates, subscription)
+        subscription = _Subscription(listener, kinds, updates=updates)
+        self._subscriptions = (*self._subscriptions, subscription)
+        self._rows.clear()
 
         def end() -> None:
             subscription.listener = None  # also for the event being delivered
-            self._row = _without(subscription, self._row)
-            self._row_of_updates = _without(subscription, self._row_of_updates)
+            self._subscriptions = tuple(
+                other for other in self._subscriptions if other is not subscription
+            )
+            self._rows.clear()
 
         return end
 
@@ -198,8 +207,8 @@ class EventDispatcher:
         self._emitting = True
         try:
             while True:
-                row = self._row_of_updates if type(event) is MessageUpdate else self._row
-                for subscription in row:
+                row = self._rows.get(type(event))
+                for subscription in self._row(type(event)) if row is None else row:
                     if (listener := subscription.listener) is None:
                         continue
                     try:
@@ -218,16 +227,21 @@ class EventDispatcher:
         finally:
             self._emitting = False
 
+    def _row(self, kind: type) -> tuple[_Subscription, ...]:
+        row = self._rows[kind] = tuple(
+            each
+            for each in self._subscriptions
+            if (kind in each.kinds if each.kinds is not None else True)
+            and (each.updates or kind is not MessageUpdate)
+        )
+        return row
+
     async def emit_after_current(self, event: AgentEvent) -> None:
         """Emit ``event`` after the event that is being delivered, if there is one."""
         if self._emitting:
             self._untold.append(event)
         else:
             await self.emit(event)
-
-
-def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:
-    return tuple(other for other in row if other is not ended)
 
 
 def _is_being_cancelled() -> bool:

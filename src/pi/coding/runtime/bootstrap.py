@@ -47,6 +47,7 @@ class Bootstrap:
 
     workspace: Workspace
     log: SessionLog
+    variables: CurrentVariables
     model_client: ModelClient
     start: StartingModel
 
@@ -97,9 +98,9 @@ class Bootstrap:
         self.report_skipped_files()
         if self.overrides.auth_storage is None:
             await migrate_credentials(self.machine, self.workspace.settings, self.storage)
-        variables = CurrentVariables(lambda: self._here.environment.values)
+        self.variables = CurrentVariables(self.workspace.environment.values)
         self.model_client = ModelClient(
-            replace(self.machine, environ=variables),
+            replace(self.machine, environ=self.variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
             values=self.workspace.values,

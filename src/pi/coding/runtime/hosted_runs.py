@@ -40,7 +40,7 @@ class HostedRuns:
         self._tasks = TaskScope()
         self._begun: set[asyncio.Task[None]] = set()
         self._scopes: dict[Scope, Scope] = {}
-        core.agent.subscribe(self._handle_event, updates=False)
+        core.agent.subscribe(self._handle_event, kinds=(AgentEnd,))
 
     async def close(self) -> None:
         """Stop what extensions have started."""
@@ -129,8 +129,7 @@ class HostedRuns:
         self._refresh_policies()
 
     async def _handle_event(self, event: object) -> None:
-        if isinstance(event, AgentEnd):
-            await self._end_scopes()
+        await self._end_scopes()
 
     async def _end_scopes(self) -> None:
         scopes, self._scopes = self._scopes, {}

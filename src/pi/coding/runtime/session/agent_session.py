@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
-from pi.agent.events import Listener
+from pi.agent.events import Kinds, Listener
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
@@ -107,9 +107,12 @@ class RunningSession:
         """Milliseconds since this session started; restarts with every new one."""
         return self._core.since_session_ms()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every public event, in order. Returns an unsubscribe function."""
-        return self._core.agent.subscribe(listener)
+    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
+        """Subscribe to public events, all or those of ``kinds``, in order.
+
+        Returns an unsubscribe function.
+        """
+        return self._core.agent.subscribe(listener, kinds=kinds)
 
     def events(self) -> EventFeed:
         """Return an iterator over all events from now on, until the session is closed."""

@@ -32,6 +32,8 @@ RETURN_PROBABILITY = 0.5
 class CacheWarming:
     """Waits in the background; every other request restarts the wait."""
 
+    KINDS = (MessageStart, MessageEnd, AgentSettled)
+
     def __init__(self, core: LiveSession, stream: StreamFn) -> None:
         self._core = core
         self._stream = stream

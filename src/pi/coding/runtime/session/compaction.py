@@ -238,6 +238,8 @@ class CompactionControl:
 class IdleCompaction:
     """Compacts an idle session: a timer runs from the end of a run to the start of the next."""
 
+    KINDS = (AgentStart, AgentSettled)
+
     def __init__(self, core: LiveSession, compactor: Compactor, around: CompactionSession) -> None:
         self._core = core
         self._compactor = compactor

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pi.agent.events import AgentSettled
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import UserBashEvent
 from pi.coding.runtime.live import LiveSession
@@ -63,8 +62,7 @@ class UserShell:
 
     def settled(self, event: object) -> None:
         """Flush when the agent has settled."""
-        if isinstance(event, AgentSettled):
-            self.flush()
+        self.flush()
 
     def _keep(self, command: str, result: BashResult, *, excluded: bool) -> None:
         run = BashExecution(
