@@ -103,6 +103,8 @@ class NamedRegistry(Generic[T]):
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._rows: OrderedList[tuple[str, T]] = OrderedList(self._notify)
         self._changed = changed
+        self.values: dict[str, T] = {}
+        """The winning values by name."""
         self._winners: dict[str, Registered[tuple[str, T]]] | None = None
 
     def add(self, name: str, value: T, owner: Owner) -> Callable[[], None]:
@@ -111,19 +113,13 @@ class NamedRegistry(Generic[T]):
 
     def get(self, name: str) -> T | None:
         """Return the winning value of ``name``."""
-        row = self.winners().get(name)
-        return None if row is None else row.value[1]
+        return self.values.get(name)
 
     def winners(self) -> Mapping[str, Registered[tuple[str, T]]]:
         """Return the winning registrations by name, in the order of first use."""
         if self._winners is None:
             self._winners = {row.value[0]: row for row in self._rows}
         return self._winners
-
-    @property
-    def values(self) -> dict[str, T]:
-        """Return the winning values by name."""
-        return {name: row.value[1] for name, row in self.winners().items()}
 
     def all(self) -> Iterator[Registered[tuple[str, T]]]:
         """Iterate over all registrations in order."""
@@ -140,6 +136,7 @@ class NamedRegistry(Generic[T]):
 
     def _notify(self) -> None:
         self._winners = None
+        self.values = dict(self._rows.values)
         self._changed()
 
 

@@ -225,7 +225,7 @@ class _SessionBuilder:
         return hosted
 
     def _new_core(self) -> LiveSession:
-        machine, values = self._machine, self._bootstrap.workspace.values
+        machine, values = self._machine, self._bootstrap.workspace.settings.values
         conversation = SessionConversation(self._bootstrap.log)
         model = self._bootstrap.start.model
         agent = Agent(

@@ -103,7 +103,7 @@ class Bootstrap:
             replace(self.machine, environ=self.variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
-            values=self.workspace.values,
+            values=self.workspace.settings.values,
             registry=self.overrides.registry,
             storage=self.storage,
             extensions=self.contributions,
@@ -208,7 +208,7 @@ class Bootstrap:
         )
 
     def _oauth_clients(self) -> Mapping[str, Json]:
-        return self._here.values.oauth_clients if hasattr(self, "workspace") else {}
+        return self._here.settings.values.oauth_clients if hasattr(self, "workspace") else {}
 
     @property
     def _here(self) -> Workspace:
@@ -282,7 +282,7 @@ class Bootstrap:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
     def _model_preferences(self) -> ModelPreferences:
-        options, values = self.options, self.workspace.values
+        options, values = self.options, self.workspace.settings.values
         known = chosen_model(self.log)
         return ModelPreferences(
             model=self.overrides.model,

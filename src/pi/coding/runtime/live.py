@@ -134,7 +134,7 @@ class LiveSession:
 
     def _apply_queue_modes(self) -> None:
         # The agent has its own copies of these two, so that it can be used without settings.
-        inbox, values = self.agent.inbox, self.workspace.values
+        inbox, values = self.agent.inbox, self.workspace.settings.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
     def replace_conversation(self, conversation: SessionConversation) -> None:
@@ -199,7 +199,7 @@ def session_variables(core: LiveSession) -> dict[str, str]:
 
 def image_limits(core: LiveSession) -> ImageLimits:
     """Return the image limits of the model, or none if the user turned off resizing."""
-    resize = core.workspace.values.images.auto_resize
+    resize = core.workspace.settings.values.images.auto_resize
     match core.agent.model.input_limits:
         case InputLimits(images=ModelLimits(resize=ImageResize() as largest)):
             return ImageLimits(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -119,9 +120,9 @@ class Settings:
         self._project = self._read(file)
         self._merge()
 
-    @property
+    @cached_property
     def values(self) -> Values:
-        """The general settings."""
+        """The general settings; cached until something changes."""
         return self.section((), Values)
 
     @property
@@ -216,6 +217,7 @@ class Settings:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
         self._merged = merge_layers(merge_layers(self._user, project), self._overrides)
         self._sections.clear()
+        self.__dict__.pop("values", None)
         for listener in tuple(self._listeners):
             listener()
 

@@ -63,7 +63,7 @@ class CacheWarming:
 
     @property
     def _mode(self) -> str:
-        return self._core.workspace.values.cache_warming
+        return self._core.workspace.settings.values.cache_warming
 
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()

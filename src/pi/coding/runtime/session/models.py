@@ -96,7 +96,7 @@ class ModelSelection:
     def _report_other_owners(self) -> None:
         """Report servers whose owner has changed; the start reported those it checked."""
         last = chosen_model(self._core.log)
-        named = {self._core.workspace.values.default_provider, last and last.provider}
+        named = {self._core.workspace.settings.values.default_provider, last and last.provider}
         for standing in self._core.registry.not_chosen():
             if standing.state == "other owner" and standing.provider not in named:
                 self._core.machine.report(standing.refusal)
@@ -107,7 +107,7 @@ class ModelSelection:
 
         A configured provider counts as a selection, even if the variable of its key is not set.
         """
-        values = self._core.workspace.values
+        values = self._core.workspace.settings.values
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
         return not chosen and not self._core.registry.key_problems()
 
@@ -172,7 +172,7 @@ class ModelSelection:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.emit(ModelSelectEvent(model=model, previous_model=previous, source=source))
         if previous is None or not previous.reasoning:
-            thinking = thinking or core.workspace.values.default_thinking_level
+            thinking = thinking or core.workspace.settings.values.default_thinking_level
         await self.set_thinking_level(thinking or self.thinking_level)
 
     async def cycle(self, step: int = 1) -> CycledModel | None:

@@ -241,7 +241,7 @@ class SessionSwitcher:
         core, known = self._core, chosen_model(self._core.log)
         if known is None:
             return
-        level, values = chosen_thinking_level(core.log), core.workspace.values
+        level, values = chosen_thinking_level(core.log), core.workspace.settings.values
         if level is None:
             named = f"{known.provider}/{known.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
