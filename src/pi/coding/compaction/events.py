@@ -1,7 +1,7 @@
-"""Compaction and tree events and queries.
+"""Events of compactions and of moves in the session tree.
 
-``CompactionStart`` and ``CompactionEnd`` are public: their JSON form is the one of JSON mode and
-RPC. The others go over the bus to extensions.
+The JSON form of ``CompactionStart`` and ``CompactionEnd`` is the one of JSON mode and RPC. The
+others go over the bus to extensions.
 """
 
 from __future__ import annotations
@@ -9,22 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from pi.agent.compaction.budget import CompactionItem, CompactionSettings
-from pi.ai.messages import Image, Json, Text, Usage, UserMessage
-from pi.ai.models.model import Model
+from pi.ai.messages import Image, Json, Text, Usage
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
-from pi.coding.compaction.measuring import branch_items
-from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.session.entries import BranchSummary, Compaction, Entry
-from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
     from pi.agent.compaction.prepare import Preparation
-    from pi.agent.compaction.summarise import Ask
 
 
 CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
@@ -222,51 +215,3 @@ class SessionTreeEvent(Event):
     old_leaf_id: str | None
     summary_entry: BranchSummary | None = None
     from_extension: bool = False
-
-
-def tree_move(log: SessionLog, target: str) -> TreeMove:
-    """Return what moving to ``target`` would leave."""
-    old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
-    shared = set(new)
-    left = [place for place in old if place not in shared]
-    common = [place for place in old if place in shared]
-    return TreeMove(
-        target_id=target,
-        old_leaf_id=log.leaf_id,
-        common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
-        entries=tuple(log.at(place) for place in left),
-    )
-
-
-async def notes_on(
-    move: TreeMove,
-    log: SessionLog,
-    ask: Ask,
-    options: BranchSummaryOptions,
-    *,
-    model: Model,
-) -> Notes:
-    """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
-    # Deferred: every start loads the events above, and few sessions summarise a branch.
-    from pi.agent.compaction.compact import summarise_branch
-    from pi.agent.compaction.summarise import SummaryInstructions
-
-    left = {entry.id: entry for entry in move.entries}
-    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
-    custom = move.custom_instructions
-    guidance = SummaryInstructions(
-        custom_instructions="" if move.replace_instructions else custom,
-        prompt=custom if move.replace_instructions else "",
-    )
-    settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
-    made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
-    return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
-
-
-def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
-    """Return ``item``; for a compaction with its summary, which is not on the branch itself."""
-    if not isinstance(entry, Compaction):
-        return item
-    details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
-    summary = UserMessage(content=entry.summary)
-    return replace(item, role="compactionSummary", message=summary, details=details)

@@ -37,7 +37,7 @@ class CompactionRun:
         self._conversation = session.conversation()
         self._leaf = self._conversation.log.leaf_id
         self._before = measured(self._conversation, without=request.leave_out)
-        self._options = session.options().for_model(session.model())
+        self._options = session.options().for_model(session.agent.model)
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
@@ -78,7 +78,7 @@ class CompactionRun:
             preparation = prepare(
                 before.items,
                 self._options,
-                window=self._session.model().context_window,
+                window=self._session.agent.model.context_window,
                 tokens_before=before.tokens,
                 previous=previous,
                 before=before.covered,
@@ -116,12 +116,12 @@ class CompactionRun:
 
     async def _first_outcome(self, preparation: Preparation | None, why_not: str) -> Outcome:
         session, before = self._session, self._before
-        models = (session.model(), *session.fallbacks())
+        models = (session.agent.model, *session.fallbacks())
         work = Work(
             reason=self._request.reason,
             items=before.items,
             tokens=before.tokens,
-            threshold=threshold(session.model().context_window, self._options),
+            threshold=threshold(session.agent.model.context_window, self._options),
             preparation=preparation,
             why_not=why_not,
             previous=before.previous,

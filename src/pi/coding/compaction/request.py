@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pi.agent.agent import Agent
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
@@ -44,7 +45,8 @@ class CompactionSession(Record):
     emit: EmitEvent
     clock: Clock
     options: Callable[[], CompactionOptions]
-    model: Callable[[], Model]
+    agent: Agent
+    """Its current model writes the summaries."""
     fallbacks: Callable[[], Sequence[Model]]
     """Models to use when the session's own model returns no summary."""
     ask: Callable[[Model, CompactionReason, bool], Ask]

@@ -11,7 +11,7 @@ from pi.agent.events import AgentSettled
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
-from pi.coding.compaction.automatic import CompactionPolicy
+from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
@@ -26,7 +26,6 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
     CompactionControl,
-    IdleCompaction,
     StrategyCheck,
     Summaries,
     compaction_session,
@@ -127,7 +126,7 @@ class _SessionBuilder:
         )
         self._arrange_policies()
         core.bus.subscribe(SessionStartEvent, StrategyCheck(core).check)
-        self._idle_compaction = IdleCompaction(core, compactor, around)
+        self._idle_compaction = IdleCompaction(compactor, around, busy=self._has_background_work)
         self._cache_warming = CacheWarming(
             core, partial(self._model_client.stream, purpose="warming")
         )
@@ -292,6 +291,10 @@ class _SessionBuilder:
 
     async def _hand_off(self, document: str) -> None:
         self._when_idle.add(lambda: self._session.sessions.hand_off(document))
+
+    def _has_background_work(self) -> bool:
+        running = self._core.workspace.commands.running
+        return bool(running) or self._core.busy or self._core.remote is not None
 
     def _arrange_policies(self) -> None:
         """Set the policies of the next run, those of extensions included."""

@@ -10,10 +10,9 @@ from pi.coding.compaction.events import (
     Notes,
     SessionBeforeTreeEvent,
     TreeDecision,
-    notes_on,
-    tree_move,
 )
 from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.runtime.session.tree import notes_on, tree_move
 from pi.coding.session.entries import Compaction
 from tests.coding.compaction.stage import SMALL
 from tests.coding.compaction.test_measuring import answered, conversation, said
