@@ -240,15 +240,12 @@ class Agent:
 
     # Events and state ----------------------------------------------------------------------------
 
-    def subscribe(
-        self, listener: Listener, *, kinds: Kinds | None = None, updates: bool = True
-    ) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
         """Subscribe to events in order; returns an unsubscribe function.
 
-        With ``kinds`` the listener gets only events of these types. Without ``updates`` it does not
-        get the per-token ``MessageUpdate`` events.
+        With ``kinds`` the listener gets only events of these types.
         """
-        return self._listeners.add(listener, kinds=kinds, updates=updates)
+        return self._listeners.add(listener, kinds=kinds)
 
     async def emit(self, event: AgentEvent) -> None:
         """Emit an event of the application, in order with the agent's own events."""
@@ -319,7 +316,7 @@ class Agent:
             changes=self._changes,
             finish=self.finish,
             policies=tuple(self.policies),
-            emit=self._listeners.emit,
+            events=self._listeners,
             clock=self._clock,
             abort=abort,
             open_answer=self.open_answer,

@@ -160,12 +160,11 @@ Kinds: TypeAlias = Collection[type]
 class _Subscription:
     """One subscription; ``listener`` is ``None`` after it has ended."""
 
-    __slots__ = ("kinds", "listener", "updates")
+    __slots__ = ("kinds", "listener")
 
-    def __init__(self, listener: Listener, kinds: Kinds | None, *, updates: bool) -> None:
+    def __init__(self, listener: Listener, kinds: Kinds | None) -> None:
         self.listener: Listener | None = listener
         self.kinds = kinds
-        self.updates = updates
 
 
 class EventDispatcher:
@@ -175,29 +174,29 @@ class EventDispatcher:
         self._subscriptions: tuple[_Subscription, ...] = ()
         self._rows: dict[type, tuple[_Subscription, ...]] = {}
         """The subscriptions of each event type that was emitted since they have changed."""
+        self.has_update_listeners = False
+        """Whether a listener gets per-token events; without one they need not be built."""
         self._untold: deque[AgentEvent] = deque()
         self._emitting = False
 
-    def add(
-        self, listener: Listener, *, kinds: Kinds | None = None, updates: bool = True
-    ) -> Callable[[], None]:
+    def add(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
         """Subscribe ``listener``; returns an unsubscribe function that takes effect at once.
 
-        With ``kinds`` the listener gets only events of these types; without ``updates`` it does not
-        get per-token events.
+        With ``kinds`` the listener gets only events of these types.
         """
-        subscription = _Subscription(listener, kinds, updates=updates)
-        self._subscriptions = (*self._subscriptions, subscription)
-        self._rows.clear()
+        subscription = _Subscription(listener, kinds)
+        self._change((*self._subscriptions, subscription))
 
         def end() -> None:
             subscription.listener = None  # also for the event being delivered
-            self._subscriptions = tuple(
-                other for other in self._subscriptions if other is not subscription
-            )
-            self._rows.clear()
+            self._change(tuple(other for other in self._subscriptions if other is not subscription))
 
         return end
+
+    def _change(self, subscriptions: tuple[_Subscription, ...]) -> None:
+        self._subscriptions = subscriptions
+        self._rows.clear()
+        self.has_update_listeners = bool(self._row(MessageUpdate))
 
     async def emit(self, event: AgentEvent) -> None:
         """Deliver ``event`` and any events emitted by listeners meanwhile."""
@@ -229,10 +228,7 @@ class EventDispatcher:
 
     def _row(self, kind: type) -> tuple[_Subscription, ...]:
         row = self._rows[kind] = tuple(
-            each
-            for each in self._subscriptions
-            if (kind in each.kinds if each.kinds is not None else True)
-            and (each.updates or kind is not MessageUpdate)
+            each for each in self._subscriptions if each.kinds is None or kind in each.kinds
         )
         return row
 

@@ -14,12 +14,20 @@ from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.files import SettingsFile, merge_layers, migrated, value_at, with_value
+from pi.coding.settings.files import SettingsFile, merge_layers, migrated, with_value
 from pi.coding.settings.values import GLOBAL_ONLY, Values
 
 R = TypeVar("R", bound=Record)
 
 Warn: TypeAlias = Callable[[str], None]
+
+
+def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Return the value at ``path``, or ``None``."""
+    found: Any = raw
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R:

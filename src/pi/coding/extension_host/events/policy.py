@@ -10,11 +10,15 @@ from msgspec import UNSET
 
 from pi.agent.agent import Agent
 from pi.agent.events import (
+    AgentEnd,
     AgentSettled,
     AgentStart,
     MessageEnd,
     MessageStart,
     MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
     TurnStart,
 )
 from pi.agent.policy import Boundary, Next, Policy, Request, ToolRefused
@@ -221,6 +225,10 @@ def _latest_ids(log: SessionLog, count: int) -> list[str]:
 class AgentEventForwarder:
     """Publishes the events of the agent on the bus of the session, for extensions."""
 
+    CHANGED = (AgentStart, TurnStart, MessageStart, MessageEnd, AgentSettled, SessionInfoChanged)
+    """Events with bookkeeping, or for which extensions get another record."""
+    UNCHANGED = (AgentEnd, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd)
+
     def __init__(
         self, bus: EventBus, policy: ExtensionPolicy, updates: Updates, clock: Clock
     ) -> None:
@@ -236,7 +244,8 @@ class AgentEventForwarder:
     def connect(self, agent: Agent) -> None:
         """Subscribe to the events of an agent."""
         self._agent = agent
-        agent.subscribe(self.handle_event, updates=False)
+        agent.subscribe(self.handle_event, kinds=self.CHANGED)
+        agent.subscribe(self._bus.emit, kinds=self.UNCHANGED)
         agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:
@@ -254,7 +263,7 @@ class AgentEventForwarder:
         return self._finished
 
     async def handle_event(self, event: Any) -> None:
-        """Publish one event of the agent, except tokens."""
+        """Publish one of the events ``CHANGED``."""
         match event:
             case AgentStart():
                 self._policy.turn_index = -1
@@ -280,8 +289,6 @@ class AgentEventForwarder:
                 self._policy.forced_prompt = None
             case SessionInfoChanged(name=name):
                 event = SessionInfoChangedEvent(name=name or None)
-            case _:
-                pass
         await self._bus.emit(event)
 
     def _follow_tokens(self, *, enabled: bool) -> None:
