@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+from pi import extension
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
@@ -73,12 +74,15 @@ def page() -> str:
 
 
 def _events() -> Iterator[str]:
+    public = {
+        getattr(extension, name): name for name in extension.__all__ if name.endswith("Event")
+    }
     for name, kind in EVENTS.items():
         answer = getattr(kind, "answer", None)
         returned = f"`{answer.__name__}`" if isinstance(answer, type) else ""
         if name == "before_provider_request":
             returned = "a payload"
-        yield f"| `{name}` | `{kind.__name__}` | {returned} | {_said(kind)} |"
+        yield f"| `{name}` | `{public[kind]}` | {returned} | {_said(kind)} |"
 
 
 def _members(title: str, owner: type, name: str, beside: type = object) -> Iterator[str]:

@@ -14,6 +14,13 @@ from __future__ import annotations
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.events import AgentEnd as AgentEndEvent
+from pi.agent.events import AgentSettled as AgentSettledEvent
+from pi.agent.events import AgentStart as AgentStartEvent
+from pi.agent.events import MessageStart as MessageStartEvent
+from pi.agent.events import ToolExecutionEnd as ToolExecutionEndEvent
+from pi.agent.events import ToolExecutionStart as ToolExecutionStartEvent
+from pi.agent.events import ToolExecutionUpdate as ToolExecutionUpdateEvent
 from pi.agent.policy import (
     Boundary,
     Interrupt,
@@ -82,6 +89,12 @@ from pi.coding.compaction.events import (
     CompactingAnswer,
     CompactionResult,
     Notes,
+    SessionBeforeCompactEvent,
+    SessionBeforeTreeEvent,
+    SessionCompactEvent,
+    SessionCompactFailedEvent,
+    SessionCompactingEvent,
+    SessionTreeEvent,
     TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
@@ -124,25 +137,15 @@ from pi.coding.extension_host.events.answers import (
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
     AgentBeforeSettleEvent,
-    AgentEndEvent,
-    AgentSettledEvent,
-    AgentStartEvent,
     BeforeAgentStartEvent,
     BeforeProviderHeadersEvent,
     BeforeProviderRequestEvent,
     BoundaryContext,
     ContextEvent,
     ContextWithSystemEvent,
-    InputEvent,
     MessageEndEvent,
-    MessageStartEvent,
     MessageUpdateEvent,
-    ModelSelectEvent,
-    ThinkingLevelSelectEvent,
     ToolCallEvent,
-    ToolExecutionEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
     ToolResultEvent,
     TurnEndEvent,
     TurnStartEvent,
@@ -150,21 +153,17 @@ from pi.coding.extension_host.events.run import (
 from pi.coding.extension_host.events.session import (
     CacheWarmingDecisionEvent,
     InputAnswer,
-    ProjectTrustEvent,
+    InputEvent,
+    ModelSelectEvent,
     ResourcesDiscoverEvent,
-    SessionBeforeCompactEvent,
     SessionBeforeForkEvent,
     SessionBeforeSwitchEvent,
-    SessionBeforeTreeEvent,
-    SessionCompactEvent,
-    SessionCompactFailedEvent,
-    SessionCompactingEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    SessionTreeEvent,
+    ThinkingLevelSelectEvent,
     UiPromptEndEvent,
     UiPromptStartEvent,
     UserBashEvent,
@@ -193,7 +192,7 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
 from pi.coding.shell.local import BashResult
-from pi.coding.trust import TrustAnswer
+from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 __all__ = [
     "API_VERSION",

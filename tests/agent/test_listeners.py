@@ -201,7 +201,7 @@ async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
 async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
     heard: Heard = []
     listeners = EventDispatcher()
-    end = listeners.add(hearing("log", heard), updates=False)
+    end = listeners.add(hearing("log", heard), kinds=(TurnStart, AgentStart))
     listeners.add(hearing("screen", heard))
     delta = TextDelta(content_index=0, delta="word")
 

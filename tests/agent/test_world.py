@@ -4,7 +4,7 @@ from typing import Any
 
 from pi.agent.abort import Abort
 from pi.agent.conversation import MemoryConversation, unchanged
-from pi.agent.events import AgentEvent, EntryAppended
+from pi.agent.events import AgentEvent, EntryAppended, EventDispatcher
 from pi.agent.policy import Draft, Request
 from pi.agent.queues import MessageQueues
 from pi.agent.response import StreamingResponse
@@ -25,11 +25,8 @@ class Publishing(MemoryConversation):
 
 async def test_drafts_go_into_the_log_and_public_ones_are_emitted() -> None:
     emitted: list[AgentEvent] = []
-    clock, log = FakeClock(), Publishing()
-
-    async def emit(event: AgentEvent) -> None:
-        emitted.append(event)
-
+    clock, log, events = FakeClock(), Publishing(), EventDispatcher()
+    events.add(emitted.append)
     context = AgentRunContext(
         conversation=log,
         inbox=MessageQueues(),
@@ -40,7 +37,7 @@ async def test_drafts_go_into_the_log_and_public_ones_are_emitted() -> None:
         changes=tuple,
         finish=unchanged,
         policies=(),
-        emit=emit,
+        events=events,
         clock=clock,
         abort=Abort(clock),
         open_answer=StreamingResponse(),

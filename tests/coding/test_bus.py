@@ -7,7 +7,9 @@ from typing import Self
 import pytest
 
 from pi.base.records import replace
-from pi.coding.bus import Bus, Event, Query
+from pi.coding.bus import Event, EventBus, Owner, Query
+
+THEIRS = Owner(name="theirs", path="/theirs.py")
 
 
 class Happened(Event):
@@ -32,7 +34,7 @@ class Allowed(Query):
 
 
 async def test_all_subscribers_get_an_event_in_order() -> None:
-    bus, heard = Bus(), list[str]()
+    bus, heard = EventBus(), list[str]()
 
     async def slowly(event: Happened) -> None:
         heard.append(f"first {event.what}")
@@ -45,7 +47,7 @@ async def test_all_subscribers_get_an_event_in_order() -> None:
 
 
 async def test_who_stopped_listening_hears_nothing() -> None:
-    bus, heard = Bus(), list[Event]()
+    bus, heard = EventBus(), list[Event]()
     end = bus.subscribe(Happened, heard.append)
     assert bus.has_subscribers(Happened)
     end()
@@ -56,7 +58,7 @@ async def test_who_stopped_listening_hears_nothing() -> None:
 
 
 async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
-    bus = Bus()
+    bus = EventBus()
     bus.subscribe(Allowed, lambda question: question.text + "b")
     bus.subscribe(Allowed, lambda question: None)
     bus.subscribe(Allowed, lambda question: question.text + "c")
@@ -65,7 +67,7 @@ async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
 
 
 async def test_a_settled_question_is_not_asked_further() -> None:
-    bus, asked = Bus(), list[str]()
+    bus, asked = EventBus(), list[str]()
     bus.subscribe(Allowed, lambda question: False)
     bus.subscribe(Allowed, lambda question: asked.append("too late"))
 
@@ -75,13 +77,13 @@ async def test_a_settled_question_is_not_asked_further() -> None:
 
 async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
     failures: list[tuple[str, str]] = []
-    bus = Bus(lambda owner, event, problem: failures.append((owner, str(problem))))
+    bus = EventBus(lambda owner, event, problem: failures.append((owner.name, str(problem))))
     heard: list[Event] = []
 
     def fails(event: Happened) -> None:
         raise ValueError("no")
 
-    bus.subscribe(Happened, fails, owner="theirs")
+    bus.subscribe(Happened, fails, owner=THEIRS)
     bus.subscribe(Happened, heard.append)
     await bus.emit(Happened(what="it"))
 
@@ -89,7 +91,7 @@ async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
 
 
 async def test_a_question_says_what_a_failure_means() -> None:
-    bus = Bus(lambda owner, event, problem: None)
+    bus = EventBus(lambda owner, event, problem: None)
 
     def fails(question: Allowed) -> None:
         raise ValueError("no")
@@ -104,7 +106,7 @@ async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
         pass
 
     failures: list[str] = []
-    bus = Bus(lambda owner, event, problem: failures.append(str(problem)))
+    bus = EventBus(lambda owner, event, problem: failures.append(str(problem)))
     bus.subscribe(Plain, lambda question: 1)
     await bus.query(Plain())
 
@@ -112,12 +114,12 @@ async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
 
 
 async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    bus = Bus()
+    bus = EventBus()
 
     def fails(event: Happened) -> None:
         raise ValueError("no")
 
-    bus.subscribe(Happened, fails, owner="theirs")
+    bus.subscribe(Happened, fails, owner=THEIRS)
     await bus.emit(Happened(what="it"))
 
     assert "a handler of theirs failed during Happened" in caplog.text

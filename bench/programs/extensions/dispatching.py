@@ -8,7 +8,7 @@ import sys
 import time
 
 from bench.programs.extensions.stage import folder_with
-from pi.coding.extension_host.events.run import AgentStartEvent
+from pi.extension import AgentStartEvent
 from pi.testing import make_session
 
 EVENTS = 1000
@@ -18,11 +18,11 @@ async def main(handlers: int, kind: str) -> None:
     """Dispatch the same event again and again."""
     with folder_with(handlers, "def" if kind == "sync" else "async def") as folder:
         session = await make_session(folder)
-        hooks, event = session.extensions.host.hooks, AgentStartEvent()
-        assert len(hooks.hooks(AgentStartEvent)) == handlers
+        bus, event = session.extensions.host.bus, AgentStartEvent()
+        assert len(bus.subscribers(AgentStartEvent)) == handlers
         before = time.process_time()
         for _ in range(EVENTS):
-            await hooks.emit(event)
+            await bus.emit(event)
         print((time.process_time() - before) * 1e3 / EVENTS)
         await session.close()
 

@@ -21,21 +21,17 @@ class Abort:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._requested = False
-        self._stops: list[Callable[[], object]] = []
-
-    @property
-    def requested(self) -> bool:
+        self.requested = False
         """Whether an abort was requested."""
-        return self._requested
+        self._stops: list[Callable[[], object]] = []
 
     def request(self) -> None:
         """Request the abort: current waits are cancelled, later waits raise at once. Idempotent.
 
         Never raises in the caller: a hook that aborts its own run is not cancelled itself.
         """
-        if not self._requested:
-            self._requested = True
+        if not self.requested:
+            self.requested = True
             for stop in tuple(self._stops):
                 stop()
 
@@ -44,7 +40,7 @@ class Abort:
         """Call ``stop`` on abort; immediately if the abort was already requested."""
         self._stops.append(stop)
         try:
-            if self._requested:
+            if self.requested:
                 stop()
             yield
         finally:
@@ -52,7 +48,7 @@ class Abort:
 
     async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
         """Return the result of ``work``; raises ``Aborted`` ``grace`` seconds after an abort."""
-        if self._requested and not grace:
+        if self.requested and not grace:
             raise Aborted
         cut = _AbortableWait(self._clock, grace)
         with self.on_abort(cut.begin):

@@ -22,6 +22,7 @@ from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import (
     AgentEvent,
     EventDispatcher,
+    Kinds,
     Listener,
     MessageEnd,
     MessageStart,
@@ -53,6 +54,9 @@ from pi.base.records import Record, replace
 
 class RunState:
     """Progress of the current run, updated from events. Empty between runs."""
+
+    KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
+    """The events that it needs."""
 
     def __init__(self) -> None:
         self.open_calls: set[str] = set()
@@ -158,7 +162,7 @@ class Agent:
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
         self._listeners = EventDispatcher()
-        self._listeners.add(self.progress.handle, updates=False)
+        self._listeners.add(self.progress.handle, kinds=RunState.KINDS)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
 
@@ -236,12 +240,12 @@ class Agent:
 
     # Events and state ----------------------------------------------------------------------------
 
-    def subscribe(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
-        """Subscribe to all events in order; returns an unsubscribe function.
+    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
+        """Subscribe to events in order; returns an unsubscribe function.
 
-        Without ``updates`` the listener does not get the per-token ``MessageUpdate`` events.
+        With ``kinds`` the listener gets only events of these types.
         """
-        return self._listeners.add(listener, updates=updates)
+        return self._listeners.add(listener, kinds=kinds)
 
     async def emit(self, event: AgentEvent) -> None:
         """Emit an event of the application, in order with the agent's own events."""
@@ -312,7 +316,7 @@ class Agent:
             changes=self._changes,
             finish=self.finish,
             policies=tuple(self.policies),
-            emit=self._listeners.emit,
+            events=self._listeners,
             clock=self._clock,
             abort=abort,
             open_answer=self.open_answer,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -33,7 +33,7 @@ class AgentEnd(Record, tag="agent_end"):
 
 
 class AgentSettled(Record, tag="agent_settled"):
-    """The agent is idle."""
+    """The agent is idle: no queued message or retry is left."""
 
 
 class TurnStart(Record, tag="turn_start"):
@@ -154,41 +154,49 @@ Listener: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
 """Sync or async; exceptions are logged and do not affect other listeners."""
 
 
+Kinds: TypeAlias = Collection[type]
+
+
 class _Subscription:
     """One subscription; ``listener`` is ``None`` after it has ended."""
 
-    __slots__ = ("listener",)
+    __slots__ = ("kinds", "listener")
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, kinds: Kinds | None) -> None:
         self.listener: Listener | None = listener
+        self.kinds = kinds
 
 
 class EventDispatcher:
     """Delivers events to listeners one at a time, in the order of subscription."""
 
     def __init__(self) -> None:
-        self._row: tuple[_Subscription, ...] = ()
-        self._row_of_updates: tuple[_Subscription, ...] = ()
-        """Subscriptions that get per-token events."""
+        self._subscriptions: tuple[_Subscription, ...] = ()
+        self._rows: dict[type, tuple[_Subscription, ...]] = {}
+        """The subscriptions of each event type that was emitted since they have changed."""
+        self.has_update_listeners = False
+        """Whether a listener gets per-token events; without one they need not be built."""
         self._untold: deque[AgentEvent] = deque()
         self._emitting = False
 
-    def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+    def add(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
         """Subscribe ``listener``; returns an unsubscribe function that takes effect at once.
 
-        Without ``updates`` the listener does not get per-token events.
+        With ``kinds`` the listener gets only events of these types.
         """
-        subscription = _Subscription(listener)
-        self._row = (*self._row, subscription)
-        if updates:
-            self._row_of_updates = (*self._row_of_updates, subscription)
+        subscription = _Subscription(listener, kinds)
+        self._change((*self._subscriptions, subscription))
 
         def end() -> None:
             subscription.listener = None  # also for the event being delivered
-            self._row = _without(subscription, self._row)
-            self._row_of_updates = _without(subscription, self._row_of_updates)
+            self._change(tuple(other for other in self._subscriptions if other is not subscription))
 
         return end
+
+    def _change(self, subscriptions: tuple[_Subscription, ...]) -> None:
+        self._subscriptions = subscriptions
+        self._rows.clear()
+        self.has_update_listeners = bool(self._row(MessageUpdate))
 
     async def emit(self, event: AgentEvent) -> None:
         """Deliver ``event`` and any events emitted by listeners meanwhile."""
@@ -198,8 +206,8 @@ class EventDispatcher:
         self._emitting = True
         try:
             while True:
-                row = self._row_of_updates if type(event) is MessageUpdate else self._row
-                for subscription in row:
+                row = self._rows.get(type(event))
+                for subscription in self._row(type(event)) if row is None else row:
                     if (listener := subscription.listener) is None:
                         continue
                     try:
@@ -218,16 +226,18 @@ class EventDispatcher:
         finally:
             self._emitting = False
 
+    def _row(self, kind: type) -> tuple[_Subscription, ...]:
+        row = self._rows[kind] = tuple(
+            each for each in self._subscriptions if each.kinds is None or kind in each.kinds
+        )
+        return row
+
     async def emit_after_current(self, event: AgentEvent) -> None:
         """Emit ``event`` after the event that is being delivered, if there is one."""
         if self._emitting:
             self._untold.append(event)
         else:
             await self.emit(event)
-
-
-def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:
-    return tuple(other for other in row if other is not ended)
 
 
 def _is_being_cancelled() -> bool:

@@ -60,7 +60,7 @@ class Loop:
         self._answering = ResponseReader(
             context.ask,
             context.policies,
-            emit=context.emit,
+            events=context.events,
             clock=context.clock,
             abort=context.abort,
             open_answer=context.open_answer,
@@ -70,7 +70,7 @@ class Loop:
     async def run(self, prompts: Sequence[AgentMessage]) -> Turn:
         """Run turns until there is nothing left to do; returns the last turn."""
         context = self._context
-        await context.emit(AgentStart())
+        await context.events.emit(AgentStart())
         turn = await self._turn(
             chain(prompts, self._take_until_abort(context.inbox.drain_steering()))
         )
@@ -80,16 +80,17 @@ class Loop:
                 break
             turn = await self._turn(messages)
         again = turn.next.opens_run and not context.abort.requested
-        await context.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
+        await context.events.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
         return turn
 
     async def _turn(self, messages: Iterator[AgentMessage]) -> Turn:
-        await self._context.emit(TurnStart())
+        await self._context.events.emit(TurnStart())
         try:
             turn = await self._take_turn(messages)
         except Exception as error:
             turn = await self._fail_turn(error)
-        await self._context.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
+        ended = TurnEnd(message=turn.answered.message, tool_results=turn.results)
+        await self._context.events.emit(ended)
         return turn
 
     async def _take_turn(self, messages: Iterator[AgentMessage]) -> Turn:
@@ -101,7 +102,7 @@ class Loop:
         try:
             self._store(turn.answered.message)
         finally:  # subscribers that saw the start also see the end, even if storing failed
-            await context.emit(MessageEnd(message=turn.answered.message))
+            await context.events.emit(MessageEnd(message=turn.answered.message))
         if turn.outcome == "completed" and turn.answered.message.tool_calls:
             await self._run_tools(turn)
         boundary = Boundary(
@@ -124,7 +125,7 @@ class Loop:
             turn.answered.message,
             tools=context.tools(),
             policies=context.policies,
-            emit=context.emit,
+            emit=context.events.emit,
             clock=context.clock,
         )
         with context.abort.on_abort(batch.cancel):
@@ -144,8 +145,8 @@ class Loop:
             self._store(message)
         except Exception:
             log.exception("the error message could not be stored")
-        await context.emit(MessageStart(message=message))
-        await context.emit(MessageEnd(message=message))
+        await context.events.emit(MessageStart(message=message))
+        await context.events.emit(MessageEnd(message=message))
         return Turn(ModelResponse(message))
 
     def _next_messages(self, turn: Turn) -> Iterator[AgentMessage] | None:
@@ -172,11 +173,11 @@ class Loop:
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
         """Store and emit a complete message; returns the stored message."""
         if self._context.inbox.take_changed():
-            await self._context.emit(self._context.inbox.update())
+            await self._context.events.emit(self._context.inbox.update())
         message = await self._context.finish(message)
         self._store(message)
-        await self._context.emit(MessageStart(message=message))
-        await self._context.emit(MessageEnd(message=message))
+        await self._context.events.emit(MessageStart(message=message))
+        await self._context.events.emit(MessageEnd(message=message))
         return message
 
     def _store(self, message: AgentMessage) -> None:
@@ -206,7 +207,7 @@ class AgentRun:
                 prompts = () if context.inbox.steering else tuple(context.inbox.drain_follow_up())
             else:
                 break
-        await context.emit(AgentSettled())
+        await context.events.emit(AgentSettled())
         return ended
 
     async def _begin(self) -> None:

@@ -12,8 +12,8 @@ from msgspec import UNSET, Struct
 
 from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import with_instructions
-from pi.agent.events import Emit, MessageStart, MessageUpdate
-from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun
+from pi.agent.events import EventDispatcher, MessageStart, MessageUpdate
+from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun, overriding
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta, Done, Failed, Start, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
@@ -95,18 +95,17 @@ class ResponseReader:
         ask: SendRequest,
         policies: Sequence[Policy],
         *,
-        emit: Emit,
+        events: EventDispatcher,
         clock: Clock,
         abort: Abort,
         open_answer: StreamingResponse | None = None,
     ) -> None:
         self._ask = ask
-        self._policies = policies
-        # Only policies that override ``on_delta``: the others must not cost anything per token.
-        self._watchers = [
-            policy for policy in policies if type(policy).on_delta is not Policy.on_delta
-        ]
-        self._emit = emit
+        self._before_request = overriding(policies, "before_request")
+        self._after_answer = overriding(policies, "after_answer")
+        # Policies that do not override ``on_delta`` must not cost anything per token.
+        self._watchers = overriding(policies, "on_delta")
+        self._events = events
         self._clock = clock
         self._abort = abort
         self._open = open_answer or StreamingResponse()
@@ -128,7 +127,7 @@ class ResponseReader:
         return answered
 
     async def _apply_policies(self, request: Request) -> Request:
-        for policy in self._policies:
+        for policy in self._before_request:
             try:
                 changed = await self._abort.wait(partial(policy.before_request, request))
             except (StopRun, Aborted):
@@ -144,7 +143,7 @@ class ResponseReader:
         return request
 
     async def _read_stream(self, stream: EventStream) -> ModelResponse:
-        emit, watchers = self._emit, self._watchers
+        events, watchers = self._events, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         started = False
         cut: Interrupt | StopRun | None = None
@@ -159,16 +158,20 @@ class ResponseReader:
                                 watchers = _watch(watchers, event, answer_so_far)
                         elif isinstance(event, Start):
                             started = True
-                            await emit(MessageStart(message=_without_content(stream.partial)))
+                            await events.emit(
+                                MessageStart(message=_without_content(stream.partial))
+                            )
                             continue
-                        elif isinstance(event, (Done, Failed)):
-                            continue  # the final message carries the same error
-                        await emit(MessageUpdate(usage=stream.usage, assistant_message_event=event))
+                        # The final message carries the error of ``Failed``.
+                        if events.has_update_listeners and not isinstance(event, (Done, Failed)):
+                            await events.emit(
+                                MessageUpdate(usage=stream.usage, assistant_message_event=event)
+                            )
                 except (Interrupt, StopRun) as reason:
                     cut = reason
         message = await stream.result()
         if not started:
-            await emit(MessageStart(message=message))
+            await events.emit(MessageStart(message=message))
         if cut := cut or self._open.cut:
             return self._cut(message, cut)
         self._cuts = 0
@@ -197,7 +200,7 @@ class ResponseReader:
 
     async def _revise(self, answered: ModelResponse) -> None:
         """Let policies change a response before it is stored."""
-        for policy in self._policies:
+        for policy in self._after_answer:
             try:
                 answered.message = await self._abort.wait(
                     partial(policy.after_answer, answered.message)
@@ -213,7 +216,7 @@ class ResponseReader:
         self, request: Request, reason: Literal["error", "aborted"], text: str
     ) -> ModelResponse:
         message = failed_message(request.model, reason, text, now_ms=self._clock.now_ms())
-        await self._emit(MessageStart(message=message))
+        await self._events.emit(MessageStart(message=message))
         return ModelResponse(message)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import AgentMessage, Conversation, Finish
-from pi.agent.events import Emit, EntryAppended
-from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
+from pi.agent.events import EntryAppended, EventDispatcher
+from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun, overriding
 from pi.agent.queues import MessageQueues
 from pi.agent.response import SendRequest, StreamingResponse
 from pi.agent.tools.tool import AgentTool
@@ -38,7 +38,7 @@ class AgentRunContext(Record):
     finish: Finish
     """Called with every message except model responses before it is stored; may replace it."""
     policies: Sequence[Policy]
-    emit: Emit
+    events: EventDispatcher
     clock: Clock
     abort: Abort
     open_answer: StreamingResponse
@@ -48,7 +48,7 @@ class AgentRunContext(Record):
         for draft in drafts:
             entry = self.conversation.add(draft)
             if entry is not None:
-                await self.emit(EntryAppended(entry=entry))
+                await self.events.emit(EntryAppended(entry=entry))
 
 
 DECIDING_SECONDS = 2.0
@@ -64,7 +64,7 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
 
     async def ask_all() -> None:
         nonlocal at
-        for policy in policies:
+        for policy in overriding(policies, "at_boundary"):
             at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
 
     try:

@@ -24,7 +24,7 @@ from pi.agent.events import (
     ToolExecutionUpdate,
     ToolOutput,
 )
-from pi.agent.policy import Next, Policy, StopRun, ToolRefused
+from pi.agent.policy import Next, Policy, StopRun, ToolRefused, overriding
 from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
@@ -111,7 +111,8 @@ class ToolBatch:
     ) -> None:
         self._answer = answer
         self._tools = tools
-        self._policies = policies
+        self._before_tool = overriding(policies, "before_tool")
+        self._after_tool = overriding(policies, "after_tool")
         self._events = EventQueue(emit)
         self._clock = clock
         self._abort = Abort(clock)
@@ -191,7 +192,7 @@ class ToolBatch:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
         arguments, paths = _validated(tool, call.arguments)
-        for policy in self._policies:
+        for policy in self._before_tool:
             changed = await self._ask_policy(policy, call)
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
@@ -287,7 +288,7 @@ class ToolBatch:
     # After it has run ----------------------------------------------------------------------------
 
     async def _apply_after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        for policy in self._policies:
+        for policy in self._after_tool:
             try:
                 result = await policy.after_tool(call, result)
             except StopRun as stop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 import msgspec
 from msgspec import UNSET, Meta, StructMeta, UnsetType, field
@@ -34,9 +34,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, metaclass=_RecordType):
     """
 
 
-R = TypeVar("R", bound=Record)
-
-
-def replace(record: R, **changes: Any) -> R:
-    """Returns a copy of ``record`` with some fields changed."""
-    return msgspec.structs.replace(record, **changes)
+replace = msgspec.structs.replace
+"""``replace(record, **changes)`` returns a copy of ``record`` with some fields changed."""

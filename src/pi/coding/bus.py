@@ -1,8 +1,8 @@
 """Event bus of a session, and the ordered registries of extension contributions.
 
-Publishers do not know their subscribers. An event is a record. A query is an event that takes
-answers: handlers are called in order, each sees the answers so far, and the query decides how an
-answer counts.
+Publishers do not know their subscribers. An event is a record: the record that is published is the
+record that subscribers get. A query is an event that takes answers: handlers are called in order,
+each sees the answers so far, and the query decides how an answer counts.
 """
 
 from __future__ import annotations
@@ -10,108 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import insort
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from inspect import isawaitable
 from itertools import count
 from operator import attrgetter
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
 from pi.base.records import Record
-from pi.base.tasks import maybe_await
 
 log = logging.getLogger(__name__)
 
 
-E = TypeVar("E", bound="Event")
+T = TypeVar("T")
 Q = TypeVar("Q", bound="Query")
 
-Handler: TypeAlias = Callable[[E], Awaitable[object] | object]
-"""Takes the event; a return value other than ``None`` is an answer. Sync or async."""
-
-Failed: TypeAlias = Callable[[str, "Event", Exception], None]
-"""Called with owner, event and exception of a failed handler."""
-
-
-class Event(Record):
-    """Base of all events."""
-
-
-class Query(Event):
-    """An event that handlers may answer."""
-
-    def with_answer(self, answer: Any) -> Self:
-        """Return the query with ``answer`` applied."""
-        raise TypeError(f"{type(self).__name__} takes no answers")
-
-    def after_failure(self, error: Exception) -> Self:
-        """Return the query after a handler failed; the default is unchanged."""
-        return self
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no more handlers need to be called."""
-        return False
-
-
-class Bus:
-    """Dispatches the events of one session to subscribers."""
-
-    def __init__(self, failed: Failed | None = None) -> None:
-        self._failed = failed or _log_failure
-        self._rows: dict[type[Event], list[tuple[str, Handler[Any]]]] = defaultdict(list)
-
-    def subscribe(
-        self, kind: type[E], handler: Handler[E], *, owner: str = "pi"
-    ) -> Callable[[], None]:
-        """Subscribe ``handler`` to events of ``kind``. Returns an unsubscribe function."""
-        row, place = self._rows[kind], (owner, handler)
-        row.append(place)
-
-        def end() -> None:
-            if place in row:
-                row.remove(place)
-
-        return end
-
-    def has_subscribers(self, kind: type[Event]) -> bool:
-        """Whether there are subscribers; lets publishers skip building an event."""
-        return bool(self._rows.get(kind))
-
-    async def emit(self, event: Event) -> None:
-        """Dispatch ``event`` to all subscribers and wait for them."""
-        for owner, handler in tuple(self._rows.get(type(event), ())):
-            try:
-                await maybe_await(handler(event))
-            except Exception as error:
-                self._failed(owner, event, error)
-
-    async def query(self, question: Q) -> Q:
-        """Return ``question`` with the answers of all subscribers, until it is settled."""
-        for owner, handler in tuple(self._rows.get(type(question), ())):
-            try:
-                answer = await maybe_await(handler(question))
-                if answer is not None:
-                    question = question.with_answer(answer)
-            except Exception as error:
-                self._failed(owner, question, error)
-                question = question.after_failure(error)
-            if question.is_settled:
-                break
-        return question
-
-
-def _log_failure(owner: str, event: Event, error: Exception) -> None:
-    log.error("a handler of %s failed during %s", owner, type(event).__name__, exc_info=error)
-
-
-T = TypeVar("T")
-
 At: TypeAlias = Literal["first", "normal", "last"]
-Rank: TypeAlias = Literal["bundled", "package", "user", "project", "explicit"]
-"""Source of an extension; later ones win when two use the same name."""
+Rank: TypeAlias = Literal["core", "bundled", "package", "user", "project", "explicit"]
+"""Pi itself, or the source of an extension; later ones win when two use the same name."""
 
 _PLACES: dict[At, int] = {"first": 0, "normal": 1, "last": 2}
-RANKS: tuple[Rank, ...] = ("bundled", "package", "user", "project", "explicit")
+RANKS: tuple[Rank, ...] = ("core", "bundled", "package", "user", "project", "explicit")
 
 
 class Owner(Record):
@@ -122,6 +40,10 @@ class Owner(Record):
     rank: Rank = "user"
     number: int = 0
     """Load order."""
+
+
+CORE = Owner(name="pi", path="pi", rank="core")
+"""Pi itself."""
 
 
 class Registered(Generic[T]):
@@ -142,11 +64,17 @@ class OrderedList(Generic[T]):
         self._rows: list[Registered[T]] = []
         self._numbers = count()
         self._changed = changed
-        self._values: tuple[T, ...] | None = None
+        self.rows: tuple[Registered[T], ...] = ()
+        """All registrations in order."""
+        self.values: tuple[T, ...] = ()
+        """All values in order."""
 
     def add(self, value: T, owner: Owner, at: At = "normal") -> Callable[[], None]:
         """Insert ``value`` in order. Returns a function that removes it."""
-        place = (_PLACES[at], RANKS.index(owner.rank), owner.number, next(self._numbers))
+        rank = RANKS.index(owner.rank)
+        if at == "last" and owner.rank == "core":
+            rank = len(RANKS)  # pi cleans up after extensions
+        place = (_PLACES[at], rank, owner.number, next(self._numbers))
         row = Registered(place, value, owner)
         insort(self._rows, row, key=attrgetter("place"))
         self._notify()
@@ -157,21 +85,15 @@ class OrderedList(Generic[T]):
 
         return remove
 
-    @property
-    def values(self) -> tuple[T, ...]:
-        """All values in order."""
-        if self._values is None:
-            self._values = tuple(row.value for row in self._rows)
-        return self._values
-
     def __iter__(self) -> Iterator[Registered[T]]:
-        return iter(tuple(self._rows))
+        return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def _notify(self) -> None:
-        self._values = None
+        self.rows = tuple(self._rows)
+        self.values = tuple(row.value for row in self._rows)
         self._changed()
 
 
@@ -181,6 +103,8 @@ class NamedRegistry(Generic[T]):
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._rows: OrderedList[tuple[str, T]] = OrderedList(self._notify)
         self._changed = changed
+        self.values: dict[str, T] = {}
+        """The winning values by name."""
         self._winners: dict[str, Registered[tuple[str, T]]] | None = None
 
     def add(self, name: str, value: T, owner: Owner) -> Callable[[], None]:
@@ -189,19 +113,13 @@ class NamedRegistry(Generic[T]):
 
     def get(self, name: str) -> T | None:
         """Return the winning value of ``name``."""
-        row = self.winners().get(name)
-        return None if row is None else row.value[1]
+        return self.values.get(name)
 
     def winners(self) -> Mapping[str, Registered[tuple[str, T]]]:
         """Return the winning registrations by name, in the order of first use."""
         if self._winners is None:
             self._winners = {row.value[0]: row for row in self._rows}
         return self._winners
-
-    @property
-    def values(self) -> dict[str, T]:
-        """Return the winning values by name."""
-        return {name: row.value[1] for name, row in self.winners().items()}
 
     def all(self) -> Iterator[Registered[tuple[str, T]]]:
         """Iterate over all registrations in order."""
@@ -218,8 +136,121 @@ class NamedRegistry(Generic[T]):
 
     def _notify(self) -> None:
         self._winners = None
+        self.values = dict(self._rows.values)
         self._changed()
 
 
 PASSED_ON = (KeyboardInterrupt, asyncio.CancelledError)
 """Exceptions that are not failures of the extension code during which they occur."""
+
+
+class Event(Record):
+    """Base of the events of a session."""
+
+
+class Query(Event):
+    """An event that handlers may answer."""
+
+    def with_answer(self, answer: Any) -> Self:
+        """Return the query with ``answer`` applied."""
+        raise TypeError(f"{type(self).__name__} takes no answers")
+
+    def after_failure(self, error: Exception) -> Self:
+        """Return the query after a handler failed; the default is unchanged."""
+        return self
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no more handlers need to be called."""
+        return False
+
+
+Subscriber: TypeAlias = Callable[[Any], Awaitable[object] | object]
+"""Takes the event; a return value other than ``None`` is an answer. Sync or async."""
+
+ReportEventFailure: TypeAlias = Callable[[Owner, Any, BaseException], None]
+"""Called with the owner of a failed subscriber, the event, and the exception."""
+
+Raises: TypeAlias = tuple[type[Exception], ...]
+
+
+class EventBus:
+    """Dispatches the events of one session to subscribers, one after the other.
+
+    Order: ``at``, then rank, then load order, then registration. Pi's own subscribers come before
+    those of extensions; with ``at="last"`` they come after them. A subscriber that fails is
+    reported and does not affect the others. Subscribers that are added or removed during a dispatch
+    count from the next one on.
+    """
+
+    def __init__(self, report_failure: ReportEventFailure | None = None) -> None:
+        self.report_failure: ReportEventFailure = report_failure or log_failure
+        self._rows: dict[type, OrderedList[Subscriber]] = {}
+
+    def subscribe(
+        self, kind: type, call: Subscriber, *, owner: Owner = CORE, at: At = "normal"
+    ) -> Callable[[], None]:
+        """Subscribe ``call`` to events of ``kind``. Returns an unsubscribe function."""
+        return self._rows.setdefault(kind, OrderedList()).add(call, owner, at)
+
+    def has_subscribers(self, kind: type) -> bool:
+        """Whether there are subscribers; lets publishers skip building an event."""
+        return bool(self._rows.get(kind))
+
+    def subscribers(self, kind: type) -> tuple[Registered[Subscriber], ...]:
+        """Return the subscribers of ``kind`` in order."""
+        rows = self._rows.get(kind)
+        return rows.rows if rows else ()
+
+    async def emit(self, event: object, *, raises: Raises = ()) -> None:
+        """Dispatch ``event`` to all subscribers and wait for them.
+
+        Exceptions of the types ``raises`` are not failures; they propagate.
+        """
+        for row in self.subscribers(type(event)):
+            try:
+                result = row.value(event)
+                if isawaitable(result):
+                    await result
+            except raises:
+                raise
+            except Exception as error:
+                self.report_failure(row.owner, event, error)
+
+    async def query(
+        self, question: Q, *, ranks: Collection[Rank] = RANKS, raises: Raises = ()
+    ) -> Q:
+        """Return ``question`` with the answers of all subscribers, until it is settled.
+
+        Only subscribers of ``ranks`` are called. Exceptions of the types ``raises`` propagate.
+        """
+        for row in self.subscribers(type(question)):
+            if row.owner.rank not in ranks:
+                continue
+            try:
+                answer = row.value(question)
+                if isawaitable(answer):
+                    answer = await answer
+                if answer is not None:
+                    question = question.with_answer(answer)
+            except raises:
+                raise
+            except Exception as error:
+                question = self._after_failure(question, row.owner, error)
+            if question.is_settled:
+                break
+        return question
+
+    def _after_failure(self, question: Q, owner: Owner, error: Exception) -> Q:
+        """Return ``question`` after a failure; reported, unless the query records it itself."""
+        after = question.after_failure(error)
+        if after is question:
+            self.report_failure(owner, question, error)
+        else:
+            log.warning("%s failed", owner.path, exc_info=error)
+        return after
+
+
+def log_failure(owner: Owner, event: object, error: BaseException) -> None:
+    """Write the failure of a subscriber to the log."""
+    log.error("a handler of %s failed during %s", owner.name, type(event).__name__, exc_info=error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import field
@@ -14,7 +14,7 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.bus import Bus, Query
+from pi.coding.bus import EventBus, Query, Rank
 
 
 class BadTrustFile(PiError):
@@ -150,20 +150,25 @@ class TrustAnswer(Record):
     remember: bool = False
 
 
-class ProjectTrust(Query):
-    """Query to the user's own extensions before anything of the project is read."""
+DECIDING: tuple[Rank, ...] = ("core", "bundled", "user", "explicit")
+"""Extensions that may answer a trust query. A project must not decide about itself or others."""
 
+
+class ProjectTrustEvent(Query):
+    """Whether a project is trusted; asked before anything of it is read."""
+
+    answer: ClassVar[type[Record]] = TrustAnswer
     cwd: str
-    answer: TrustAnswer = TrustAnswer(trusted="undecided")
+    decision: TrustAnswer = TrustAnswer(trusted="undecided")
 
     def with_answer(self, answer: TrustAnswer) -> Self:
-        """The first decision counts."""
-        return replace(self, answer=answer)
+        """The first decision wins."""
+        return replace(self, decision=answer)
 
     @property
     def is_settled(self) -> bool:
         """Whether a handler has decided."""
-        return self.answer.trusted != "undecided"
+        return self.decision.trusted != "undecided"
 
 
 class TrustChoice(Record):
@@ -219,7 +224,7 @@ async def decide_trust(
     store: TrustStore,
     *,
     home: Path,
-    bus: Bus,
+    bus: EventBus,
     flag: bool | None = None,
     default: TrustDefault = "ask",
     ask: AskTrust | None = None,
@@ -244,7 +249,7 @@ async def _decide(
     answers: dict[str, bool],
     *,
     home: Path,
-    bus: Bus,
+    bus: EventBus,
     default: TrustDefault,
     ask: AskTrust | None,
 ) -> Trust:
@@ -253,7 +258,7 @@ async def _decide(
     for directory in [each for each in answers if nearest(stored, Path(each)) is not None]:
         del answers[directory]
     known = stored | answers
-    answer = (await bus.query(ProjectTrust(cwd=str(cwd)))).answer
+    answer = (await bus.query(ProjectTrustEvent(cwd=str(cwd)), ranks=DECIDING)).decision
     if answer.trusted != "undecided":
         trusted = answer.trusted == "yes"
         if answer.remember:

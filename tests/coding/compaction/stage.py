@@ -16,7 +16,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
 from pi.base.records import replace
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionReason
@@ -56,7 +56,7 @@ class Stage:
         strategies: Mapping[str, Strategy] | None = None,
     ) -> None:
         self.clock = FakeClock()
-        self.bus = Bus()
+        self.bus = EventBus()
         self.emitted: list[Any] = []
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)
@@ -66,6 +66,14 @@ class Stage:
         )
         self.conversation = SessionConversation(self.log)
         self.options = options
+        self.agent = Agent(
+            self.stream,
+            model=model,
+            conversation=self.conversation,
+            convert_to_llm=convert_to_llm,
+            tools=tools,
+            clock=self.clock,
+        )
         self.around = CompactionSession(
             conversation=lambda: self.conversation,
             add=self._add,
@@ -73,22 +81,14 @@ class Stage:
             emit=self._emit,
             clock=self.clock,
             options=lambda: self.options,
-            model=lambda: self.agent.model,
+            agent=self.agent,
             fallbacks=lambda: fallbacks,
             ask=self._asking,
             hand_off=self._hand_off,
             strategies=strategies or {"context-full": SummaryStrategy(), "shake": ShakeStrategy()},
         )
         self.compactor = Compactor(self.around)
-        self.agent = Agent(
-            self.stream,
-            model=model,
-            conversation=self.conversation,
-            convert_to_llm=convert_to_llm,
-            policies=[CompactionPolicy(self.compactor, self.around)],
-            tools=tools,
-            clock=self.clock,
-        )
+        self.agent.policies = (CompactionPolicy(self.compactor, self.around),)
         self.agent.subscribe(self.emitted.append)
 
     @property

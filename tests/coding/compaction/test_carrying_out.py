@@ -9,15 +9,15 @@ from pi.ai.messages import SystemMessage, Text
 from pi.ai.providers.faux import Step
 from pi.base.records import replace
 from pi.coding.compaction.events import (
-    BeforeCompact,
     CompactDecision,
-    Compacted,
-    CompactFailed,
-    Compacting,
     CompactingAnswer,
     CompactionEnd,
     CompactionResult,
     CompactionStart,
+    SessionBeforeCompactEvent,
+    SessionCompactEvent,
+    SessionCompactFailedEvent,
+    SessionCompactingEvent,
 )
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.compaction.strategies import Declined, HandOff, Outcome, SummaryStrategy, Work
@@ -110,9 +110,9 @@ async def test_another_model_is_asked_when_the_sessions_own_one_fails() -> None:
 
 async def test_a_hook_may_forbid_a_compaction() -> None:
     stage = await stage_with()
-    failed: list[CompactFailed] = []
-    stage.bus.subscribe(BeforeCompact, lambda question: CompactDecision(cancel=True))
-    stage.bus.subscribe(CompactFailed, failed.append)
+    failed: list[SessionCompactFailedEvent] = []
+    stage.bus.subscribe(SessionBeforeCompactEvent, lambda question: CompactDecision(cancel=True))
+    stage.bus.subscribe(SessionCompactFailedEvent, failed.append)
     with pytest.raises(CompactionFailed) as problem:
         await stage.compactor.compact(MANUAL)
 
@@ -122,10 +122,10 @@ async def test_a_hook_may_forbid_a_compaction() -> None:
 
 async def test_a_hook_may_bring_the_compaction_itself() -> None:
     stage = await stage_with()
-    compacted: list[Compacted] = []
-    stage.bus.subscribe(Compacted, compacted.append)
+    compacted: list[SessionCompactEvent] = []
+    stage.bus.subscribe(SessionCompactEvent, compacted.append)
 
-    def bring(question: BeforeCompact) -> CompactDecision:
+    def bring(question: SessionBeforeCompactEvent) -> CompactDecision:
         result = CompactionResult(
             summary="theirs",
             first_kept_id=question.preparation.first_kept_id,
@@ -135,7 +135,7 @@ async def test_a_hook_may_bring_the_compaction_itself() -> None:
         )
         return CompactDecision(compaction=result)
 
-    stage.bus.subscribe(BeforeCompact, bring)
+    stage.bus.subscribe(SessionBeforeCompactEvent, bring)
     await stage.compactor.compact(MANUAL)
 
     entry = compacted[0].compaction_entry
@@ -151,8 +151,8 @@ async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
     two = CompactingAnswer(
         context=("and the cat",), prompt="Write a haiku.", preserve_data={"b": 2}
     )
-    stage.bus.subscribe(Compacting, lambda question: one)
-    stage.bus.subscribe(Compacting, lambda question: two)
+    stage.bus.subscribe(SessionCompactingEvent, lambda question: one)
+    stage.bus.subscribe(SessionCompactingEvent, lambda question: two)
     await stage.compactor.compact(MANUAL)
 
     asked = str(stage.summariser.requests[0].messages)
@@ -215,7 +215,7 @@ async def test_a_hand_off_is_carried_out_by_the_owner_of_sessions() -> None:
 async def test_a_compaction_of_a_branch_that_was_left_is_dropped() -> None:
     stage = await stage_with(always)
     first = next(iter(stage.log.branch())).id
-    stage.bus.subscribe(Compacting, lambda question: stage.log.move_to(first))
+    stage.bus.subscribe(SessionCompactingEvent, lambda question: stage.log.move_to(first))
     with pytest.raises(CompactionFailed, match="other"):
         await stage.compactor.compact(MANUAL)
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pi.agent.compaction.errors import CompactionFailed
-from pi.coding.compaction.events import Compacting, CompactionEnd
+from pi.coding.compaction.events import CompactionEnd, SessionCompactingEvent
 from pi.testing import says
 from tests.coding.compaction.stage import Stage, always
 from tests.coding.compaction.test_carrying_out import MANUAL, stage_with
@@ -18,11 +18,11 @@ async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
     stage = await stage_with(always)
     started, never = asyncio.Event(), asyncio.Event()
 
-    async def hold(question: Compacting) -> None:
+    async def hold(question: SessionCompactingEvent) -> None:
         started.set()
         await never.wait()
 
-    stage.bus.subscribe(Compacting, hold)
+    stage.bus.subscribe(SessionCompactingEvent, hold)
     before = stage.kinds
     work = asyncio.create_task(stage.compactor.compact(MANUAL))
     await started.wait()

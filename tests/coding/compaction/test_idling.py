@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pi.base.records import replace
-from pi.coding.compaction.automatic import compact_when_idle
+from pi.coding.compaction.automatic import IdleCompaction
 from pi.coding.compaction.events import CompactionEnd
 from pi.testing import says
 from tests.coding.compaction.stage import OPTIONS, Stage, always, answers
@@ -32,7 +32,9 @@ async def stage(**options: object) -> Stage:
 async def test_it_waits_for_the_time_and_for_background_work() -> None:
     it = await stage()
     jobs = ["one"]
-    work = asyncio.create_task(compact_when_idle(it.compactor, it.around, busy=lambda: bool(jobs)))
+    work = asyncio.create_task(
+        IdleCompaction(it.compactor, it.around, busy=lambda: bool(jobs)).compact_when_idle()
+    )
     await it.clock.advance(300)
     assert it.events(CompactionEnd) == []
     jobs.clear()
@@ -44,7 +46,9 @@ async def test_it_waits_for_the_time_and_for_background_work() -> None:
 
 async def test_a_small_conversation_is_left_alone() -> None:
     it = await stage(idle_threshold_tokens=200_000)
-    work = asyncio.create_task(compact_when_idle(it.compactor, it.around, busy=lambda: False))
+    work = asyncio.create_task(
+        IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()
+    )
     await it.clock.advance(300)
 
     assert not await work
@@ -53,4 +57,4 @@ async def test_a_small_conversation_is_left_alone() -> None:
 async def test_it_is_off_unless_it_is_enabled() -> None:
     it = await stage(idle_enabled=False)
 
-    assert not await compact_when_idle(it.compactor, it.around, busy=lambda: False)
+    assert not await IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()

@@ -19,7 +19,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.base.records import replace
-from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
+from pi.coding.compaction.events import CompactDecision, CompactionEnd, SessionBeforeCompactEvent
 from pi.coding.compaction.strategies import HandOff, Outcome, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, calls, says
@@ -184,7 +184,9 @@ async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: 
     cut = replace(answers("and then", usage), stop_reason="length")
     stage = Stage(says("a"), says("b"), cut, says("more"), summaries=[always])
     await filled(stage)
-    cancel = stage.bus.subscribe(BeforeCompact, lambda asked: CompactDecision(cancel=True))
+    cancel = stage.bus.subscribe(
+        SessionBeforeCompactEvent, lambda asked: CompactDecision(cancel=True)
+    )
     ended = await stage.agent.prompt("write")
     cancel()
 
@@ -353,13 +355,13 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
     started = asyncio.Event()
     never = asyncio.Event()
 
-    async def hold(question: BeforeCompact) -> CompactDecision | None:
+    async def hold(question: SessionBeforeCompactEvent) -> CompactDecision | None:
         started.set()
         await never.wait()
         return None
 
     stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
-    stage.bus.subscribe(BeforeCompact, hold)
+    stage.bus.subscribe(SessionBeforeCompactEvent, hold)
     await stage.agent.prompt(LONG)
     run = asyncio.create_task(stage.agent.prompt(LONG))
     await started.wait()

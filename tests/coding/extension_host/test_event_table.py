@@ -91,8 +91,8 @@ async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
         desk.on(name, handler)
     event = sample(name)
     if isinstance(event, Query):
-        return await desk.in_time(desk.hooks.query(event), 31)
-    return await desk.in_time(desk.hooks.emit(event), 31)
+        return await desk.in_time(desk.bus.query(event), 31)
+    return await desk.in_time(desk.bus.emit(event), 31)
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from pi.agent.events import AgentSettled
 from pi.agent.policy import StopRun
 from pi.base.records import replace
-from pi.coding.bus import RANKS, Owner
+from pi.coding.bus import RANKS, EventBus, Owner
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.answers import Block
-from pi.coding.extension_host.events.handlers import Hooks
-from pi.coding.extension_host.events.run import AgentSettledEvent, InputEvent, ToolCallEvent
+from pi.coding.extension_host.events.handlers import DECISIONS, NAMES, subscribe_handler
+from pi.coding.extension_host.events.run import ToolCallEvent
+from pi.coding.extension_host.events.session import InputEvent, SessionForkEvent
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 
@@ -21,19 +23,19 @@ ME = Owner(name="me", path="/me.py")
 
 
 class Desk:
-    """Hooks with a clock; failures are recorded."""
+    """A bus with a clock; failures are recorded."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.watchdog = Watchdog(self.clock, 30)
         self.failures: list[str] = []
-        self.hooks = Hooks(self.watchdog, self._failed)
+        self.bus = EventBus(self._failed)
 
     def on(self, name: str, handler: Any, owner: Owner = ME, **more: Any) -> Callable[[], None]:
-        return self.hooks.subscribe(name, handler, "ctx", owner, **more)
+        return subscribe_handler(self.bus, self.watchdog, name, handler, "ctx", owner, **more)
 
-    def _failed(self, owner: Owner, event: str, problem: BaseException) -> None:
-        self.failures.append(f"{owner.path} {event}: {problem}")
+    def _failed(self, owner: Owner, event: object, problem: BaseException) -> None:
+        self.failures.append(f"{owner.path} {NAMES[type(event)]}: {problem}")
 
     async def in_time(self, work: Awaitable[Any], seconds: float) -> Any:
         task = asyncio.ensure_future(work)
@@ -52,7 +54,7 @@ async def test_handlers_are_called_in_order_with_their_context() -> None:
 
     desk.on("agent_settled", slow)
     desk.on("agent_settled", lambda event, ctx: heard.append(("sync", ctx)))
-    await desk.hooks.emit(AgentSettledEvent())
+    await desk.bus.emit(AgentSettled())
     await desk.watchdog.close()
 
     assert heard == [("async", "ctx"), ("sync", "ctx")]
@@ -63,21 +65,21 @@ async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
 
-    asked = await desk.hooks.query(InputEvent(text="a"))
+    asked = await desk.bus.query(InputEvent(text="a"))
 
     assert asked.text == "abc"
 
 
 async def test_a_query_can_be_limited_to_ranks() -> None:
     desk = Desk()
-    for rank in RANKS:
+    for rank in RANKS[1:]:
         owner = replace(ME, rank=rank)
         desk.on(
             "input",
             lambda event, ctx, rank=rank: {"action": "transform", "text": f"{event.text} {rank}"},
             owner,
         )
-    asked = await desk.hooks.query(InputEvent(text=""), ranks=("user", "explicit"))
+    asked = await desk.bus.query(InputEvent(text=""), ranks=("user", "explicit"))
 
     assert asked.text == " user explicit"
 
@@ -87,7 +89,7 @@ async def test_no_handler_is_called_after_a_query_is_settled() -> None:
     desk.on("input", lambda event, ctx: {"action": "handled"})
     desk.on("input", lambda event, ctx: seen.append(event))
 
-    assert (await desk.hooks.query(InputEvent(text="a"))).handled
+    assert (await desk.bus.query(InputEvent(text="a"))).handled
     assert seen == []
 
 
@@ -105,7 +107,7 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
     desk.on("input", lambda event, ctx: "nonsense")
     desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
 
-    assert (await desk.hooks.query(InputEvent(text="a"))).text == "b"
+    assert (await desk.bus.query(InputEvent(text="a"))).text == "b"
     assert desk.failures == [
         "/me.py input: broken",
         "/me.py input: It raised SystemExit: 3.",
@@ -120,7 +122,7 @@ async def test_a_failing_guard_refuses_the_call() -> None:
         raise ValueError("handler exploded")
 
     desk.on("tool_call", broken)
-    asked = await desk.hooks.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
+    asked = await desk.bus.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
 
     assert asked.blocked == Block(reason="handler exploded")
     assert desk.failures == []
@@ -134,7 +136,7 @@ async def test_a_hanging_handler_is_skipped_after_its_time_limit() -> None:
 
     desk.on("input", hang)
     desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
-    asked = await desk.in_time(desk.hooks.query(InputEvent(text="a")), 31)
+    asked = await desk.in_time(desk.bus.query(InputEvent(text="a")), 31)
 
     assert asked.text == "b"
     assert desk.failures == ["/me.py input: It took longer than 30 seconds and was cancelled."]
@@ -150,9 +152,9 @@ async def test_what_a_handler_decides_for_the_run_passes_through() -> None:
     desk.on("input", stop)
 
     with pytest.raises(StopRun):
-        await desk.hooks.emit(AgentSettledEvent())
+        await desk.bus.emit(AgentSettled(), raises=DECISIONS)
     with pytest.raises(StopRun):
-        await desk.hooks.query(InputEvent(text="a"))
+        await desk.bus.query(InputEvent(text="a"), raises=DECISIONS)
 
 
 def test_an_unknown_event_is_refused_with_a_suggestion() -> None:
@@ -172,13 +174,11 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
 async def test_a_removed_handler_gets_no_events() -> None:
     desk, heard = Desk(), []
     end = desk.on("session_branch", lambda event, ctx: heard.append(event))
-    from pi.coding.extension_host.events.session import SessionForkEvent
-
-    assert desk.hooks.has_subscribers(SessionForkEvent)
+    assert desk.bus.has_subscribers(SessionForkEvent)
     end()
 
-    await desk.hooks.emit(SessionForkEvent())
-    assert (heard, desk.hooks.has_subscribers(SessionForkEvent)) == ([], False)
+    await desk.bus.emit(SessionForkEvent())
+    assert (heard, desk.bus.has_subscribers(SessionForkEvent)) == ([], False)
 
 
 @pytest.mark.slow
@@ -189,11 +189,11 @@ async def test_an_event_for_fifty_handlers_costs_little() -> None:
 
     for _ in range(50):
         desk.on("agent_settled", nothing)
-    event = AgentSettledEvent()
+    event = AgentSettled()
     times = []
     for _ in range(50):
         began = time.process_time()
-        await desk.hooks.emit(event)
+        await desk.bus.emit(event)
         times.append(time.process_time() - began)
     await desk.watchdog.close()
 

@@ -149,7 +149,7 @@ def _left(host: ExtensionHost) -> dict[str, Any]:
     return {
         "registered": registries,
         "commands": [name for name, _ in host.registries.commands.listed()],
-        "handlers": {name: len(host.hooks.hooks(kind)) for name, kind in EVENTS.items()},
+        "handlers": {name: len(host.bus.subscribers(kind)) for name, kind in EVENTS.items()},
         "tasks": len(asyncio.all_tasks()),
         "threads": sorted(thread.name for thread in threading.enumerate()),
         "modules": sorted(name for name in sys.modules if name.startswith(PREFIX)),

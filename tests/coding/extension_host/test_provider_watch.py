@@ -4,9 +4,9 @@ from typing import Any
 
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
-from pi.coding.bus import Owner
+from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, with_provider_events
-from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.handlers import Handler, subscribe_handler
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 
@@ -14,15 +14,12 @@ ME = Owner(name="me", path="/me.py")
 MODEL = replace(FAUX_MODEL, headers={"X-Model": "1"})
 
 
-def new_hooks(failures: list[str]) -> Hooks:
-    return Hooks(
-        Watchdog(FakeClock()),
-        lambda owner, event, problem: failures.append(f"{event}: {problem}"),
-    )
+def subscribe(bus: EventBus, name: str, handler: Handler) -> None:
+    subscribe_handler(bus, Watchdog(FakeClock()), name, handler, None, ME)
 
 
 async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
-    hooks, reported = new_hooks([]), []
+    bus, reported = EventBus(), []
 
     def headers(event: Any, ctx: Any) -> None:
         reported.append("headers")
@@ -33,12 +30,10 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
         reported.append("payload")
         return {**event.payload, "more": True}
 
-    hooks.subscribe("before_provider_headers", headers, None, ME)
-    hooks.subscribe("before_provider_request", payload, None, ME)
-    hooks.subscribe(
-        "after_provider_response", lambda event, ctx: reported.append(str(event.status)), None, ME
-    )
-    options = with_provider_events(ModelRequest(model=MODEL, messages=()), hooks).options
+    subscribe(bus, "before_provider_headers", headers)
+    subscribe(bus, "before_provider_request", payload)
+    subscribe(bus, "after_provider_response", lambda event, ctx: reported.append(str(event.status)))
+    options = with_provider_events(ModelRequest(model=MODEL, messages=()), bus).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
@@ -50,7 +45,7 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
 
 
 async def test_the_callbacks_of_the_caller_come_first() -> None:
-    hooks, reported = new_hooks([]), []
+    bus, reported = EventBus(), []
 
     async def on_payload(payload: Any, model: Any) -> Any:
         return {"first": 1}
@@ -58,15 +53,13 @@ async def test_the_callbacks_of_the_caller_come_first() -> None:
     async def on_response(status: int, headers: Any, model: Any) -> None:
         reported.append(status)
 
-    hooks.subscribe(
-        "before_provider_request", lambda event, ctx: reported.append(event.payload), None, ME
-    )
+    subscribe(bus, "before_provider_request", lambda event, ctx: reported.append(event.payload))
     request = ModelRequest(model=MODEL, messages=())
     asked = replace(
         request,
         options=replace(request.options, on_payload=on_payload, on_response=on_response),
     )
-    options = with_provider_events(asked, hooks).options
+    options = with_provider_events(asked, bus).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
@@ -78,4 +71,4 @@ async def test_the_callbacks_of_the_caller_come_first() -> None:
 def test_without_handlers_the_request_is_unchanged() -> None:
     request = ModelRequest(model=MODEL, messages=())
 
-    assert with_provider_events(request, new_hooks([])) is request
+    assert with_provider_events(request, EventBus()) is request

@@ -19,14 +19,13 @@ from pi.coding.extension_host.events.run import (
     BeforeProviderRequestEvent,
     BoundaryContext,
     ContextEvent,
-    InputEvent,
     MessageEndEvent,
     MessageUpdateEvent,
     ToolCallEvent,
     ToolResultEvent,
     TurnEndEvent,
 )
-from pi.coding.extension_host.events.session import InputAnswer
+from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import Custom
 

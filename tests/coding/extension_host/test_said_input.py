@@ -1,26 +1,26 @@
 from __future__ import annotations
 
 from pi.ai.messages import Image
-from pi.coding.extension_host.events.session import InputAnswer, SaidInput
+from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
 def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
-    said = SaidInput(text="a", images=(PICTURE,))
+    said = InputEvent(text="a", images=(PICTURE,))
 
-    assert said.with_answer(InputAnswer(action="transform", text="b")) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b")) == InputEvent(
         text="b", images=(PICTURE,)
     )
-    assert said.with_answer(InputAnswer(action="transform", text="b", images=())) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b", images=())) == InputEvent(
         text="b"
     )
 
 
 def test_input_is_settled_once_it_is_handled() -> None:
-    said = SaidInput(text="a")
+    said = InputEvent(text="a")
 
     assert said.with_answer(InputAnswer(action="continue")) is said
     assert not said.is_settled
-    assert said.with_answer(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
+    assert said.with_answer(InputAnswer(action="handled")) == InputEvent(text="a", handled=True)
     assert said.with_answer(InputAnswer(action="handled")).is_settled

@@ -4,6 +4,9 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     Notes,
+    SessionBeforeCompactEvent,
+    SessionBeforeTreeEvent,
+    SessionCompactingEvent,
     TreeDecision,
     TreeMove,
 )
@@ -15,16 +18,12 @@ from pi.coding.extension_host.events.answers import (
 )
 from pi.coding.extension_host.events.session import (
     CacheWarmingDecisionEvent,
-    ProjectTrustEvent,
     ResourcesDiscoverEvent,
-    SessionBeforeCompactEvent,
     SessionBeforeForkEvent,
-    SessionBeforeTreeEvent,
-    SessionCompactingEvent,
     UserBashEvent,
 )
 from pi.coding.shell.local import BashResult
-from pi.coding.trust import TrustAnswer
+from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 MOVE = TreeMove(target_id="a", old_leaf_id="b", common_ancestor_id=None, entries=())
 

@@ -14,7 +14,7 @@ from pi.ai.factory import chosen_servers, create_models
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import replace
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine
@@ -37,7 +37,7 @@ class Stage:
         for folder in (self.cwd, self.agent_dir, tmp_path / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
         self.clock = FakeClock()
-        self.bus = Bus()
+        self.bus = EventBus()
         self.provider = ScriptedProvider(*steps)
         self.reports: list[str] = []
         self.events: list[Any] = []

@@ -124,11 +124,10 @@ def test_a_folder_of_that_name_is_an_environment_of_python(tmp_path: Path) -> No
 
 
 def test_current_variables_are_those_of_now() -> None:
-    now = {"A": "1"}
-    current = CurrentVariables(lambda: now)
+    current = CurrentVariables({"A": "1"})
     before = dict(current)
 
-    now = {"A": "2", "B": "3"}
+    current.current = {"A": "2", "B": "3"}
 
     assert (before, dict(current), len(current)) == ({"A": "1"}, {"A": "2", "B": "3"}, 2)
 

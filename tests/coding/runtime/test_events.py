@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.session import (
-    BeforeFork,
-    BeforeSwitch,
-    Input,
     InputAnswer,
+    InputEvent,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
     SessionInfoChanged,
-    SwitchDecision,
     ThinkingLevelChanged,
 )
 
@@ -30,13 +30,13 @@ def test_public_events_have_the_recorded_names() -> None:
 
 
 def test_input_changes_add_up_until_a_handler_handles_it() -> None:
-    given = Input(text="a").with_answer(InputAnswer(action="transform", text="b"))
-    assert given.with_answer(InputAnswer(action="continue")) == given == Input(text="b")
+    given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
+    assert given.with_answer(InputAnswer(action="continue")) == given == InputEvent(text="b")
     assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_a_cancellation_settles_the_question() -> None:
-    cancel = SwitchDecision(cancel=True)
-    assert BeforeSwitch(reason="new").with_answer(cancel).is_settled
-    assert BeforeFork(entry_id="a", position="at").with_answer(cancel).is_settled
-    assert not BeforeSwitch(reason="new").with_answer(SwitchDecision()).is_settled
+    cancel = Cancel(cancel=True)
+    assert SessionBeforeSwitchEvent(reason="new").with_answer(cancel).is_settled
+    assert SessionBeforeForkEvent(entry_id="a", position="at").with_answer(cancel).is_settled
+    assert not SessionBeforeSwitchEvent(reason="new").with_answer(Cancel(cancel=False)).is_settled

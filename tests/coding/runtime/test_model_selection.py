@@ -10,7 +10,7 @@ import pytest
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import ModelSelected
+from pi.coding.extension_host.events.session import ModelSelectEvent
 from pi.coding.session.opening import open_session
 from pi.coding.settings.settings import Settings
 from pi.testing import says
@@ -31,8 +31,8 @@ async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())
     session = await stage.open(thinking="high")
-    selected: list[ModelSelected] = []
-    stage.bus.subscribe(ModelSelected, selected.append)
+    selected: list[ModelSelectEvent] = []
+    stage.bus.subscribe(ModelSelectEvent, selected.append)
     await session.models.select_id("faux", "plain")
 
     assert session.models.thinking_level == "off"

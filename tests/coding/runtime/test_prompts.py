@@ -11,7 +11,7 @@ import pytest
 from pi.agent.errors import AgentBusy
 from pi.agent.events import ToolExecutionStart
 from pi.ai.messages import Image
-from pi.coding.extension_host.events.session import Input, InputAnswer
+from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 from pi.coding.port.results import Queues
 from pi.coding.resources.prompts import MissingValues
 from pi.testing import Reply, calls, says
@@ -101,12 +101,12 @@ async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
 
-    def answer(given: Input) -> InputAnswer:
+    def answer(given: InputEvent) -> InputAnswer:
         if given.text == "mine":
             return InputAnswer(action="handled")
         return InputAnswer(action="transform", text=given.text.upper())
 
-    stage.bus.subscribe(Input, answer)
+    stage.bus.subscribe(InputEvent, answer)
     assert await session.prompts.prompt("mine") is None
     await session.prompts.prompt("hi")
     await session.close()

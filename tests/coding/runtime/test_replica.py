@@ -9,7 +9,7 @@ import pytest
 
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.compaction.events import TreeMoved
+from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.port.remote import FeedItem, Replica
@@ -69,7 +69,7 @@ async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
 async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         moves: list[str | None] = []
-        here.stage.bus.subscribe(TreeMoved, lambda event: moves.append(event.new_leaf_id))
+        here.stage.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
         await there.session.prompt("hello")
         (person,) = there.session.facts.fork_points()
         await there.session.tree.go_to(person.entry_id)

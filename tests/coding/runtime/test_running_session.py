@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.events import ToolExecutionStart
-from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
@@ -29,15 +29,15 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
 async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     heard: list[object] = []
-    stage.bus.subscribe(SessionStarted, heard.append)
-    stage.bus.subscribe(SessionEnding, heard.append)
+    stage.bus.subscribe(SessionStartEvent, heard.append)
+    stage.bus.subscribe(SessionShutdownEvent, heard.append)
     session = await stage.open()
     await session.start()
     await session.wait_for_idle()
     await session.close()
     await session.close()
 
-    assert heard == [SessionStarted(reason="startup"), SessionEnding(reason="quit")]
+    assert heard == [SessionStartEvent(reason="startup"), SessionShutdownEvent(reason="quit")]
 
 
 @pytest.mark.behaviour("damaged-session-can-close")

@@ -10,16 +10,16 @@ import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
+from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.session import (
-    BeforeSwitch,
-    SessionEnding,
-    SessionStarted,
-    SwitchDecision,
-    Switched,
+    SessionBeforeSwitchEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    SessionSwitchEvent,
 )
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.errors import CannotFork, SessionInUse
-from pi.coding.trust import BadTrustFile, ProjectTrust, TrustAnswer, TrustChoice
+from pi.coding.trust import BadTrustFile, ProjectTrustEvent, TrustAnswer, TrustChoice
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 
@@ -130,15 +130,15 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     assert first is not None
     await session.sessions.new()
     started: list[object] = []
-    stage.bus.subscribe(SessionStarted, started.append)
-    stage.bus.subscribe(Switched, started.append)
+    stage.bus.subscribe(SessionStartEvent, started.append)
+    stage.bus.subscribe(SessionSwitchEvent, started.append)
     await session.sessions.switch(first)
 
     assert session.facts.file == first
     assert [point.text for point in session.facts.fork_points()] == ["one"]
     assert started == [
-        Switched(reason="resume", previous_session_file=None),
-        SessionStarted(reason="resume", previous_session_file=None),
+        SessionSwitchEvent(reason="resume", previous_session_file=None),
+        SessionStartEvent(reason="resume", previous_session_file=None),
     ]
     await session.close()
 
@@ -164,7 +164,7 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+    stage.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
     id = session.facts.header.id
 
     assert (await session.sessions.new()).cancelled
@@ -240,8 +240,8 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     await session.prompts.prompt("hi")
     before = session.session_id
     heard: list[str] = []
-    stage.bus.subscribe(SessionEnding, lambda event: heard.append(f"ending {event.reason}"))
-    stage.bus.subscribe(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
+    stage.bus.subscribe(SessionShutdownEvent, lambda event: heard.append(f"ending {event.reason}"))
+    stage.bus.subscribe(SessionStartEvent, lambda event: heard.append(f"started {event.reason}"))
     stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     stage.write(".pi/agent/prompts/greet.md", "Say hello")
     await session.extensions.reload()
@@ -398,11 +398,11 @@ async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> N
 async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path: Path) -> None:
     stage, asked = Stage(tmp_path), list[str]()
 
-    def answer(question: ProjectTrust) -> TrustAnswer:
+    def answer(question: ProjectTrustEvent) -> TrustAnswer:
         asked.append(question.cwd)
         return TrustAnswer(trusted="yes")
 
-    stage.bus.subscribe(ProjectTrust, answer)
+    stage.bus.subscribe(ProjectTrustEvent, answer)
     async with await stage.open() as session:
         arrive(stage)
         await session.sessions.new()

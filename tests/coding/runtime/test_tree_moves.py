@@ -9,7 +9,12 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.base.errors import PiError
-from pi.coding.compaction.events import BeforeTree, Notes, TreeDecision, TreeMoved
+from pi.coding.compaction.events import (
+    Notes,
+    SessionBeforeTreeEvent,
+    SessionTreeEvent,
+    TreeDecision,
+)
 from pi.coding.port.results import Navigated
 from pi.testing import says
 from tests.coding.runtime.stage import Stage, kinds
@@ -22,8 +27,8 @@ async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) 
     await session.prompts.prompt("two")
     second = session.facts.fork_points()[1].entry_id
     before = kinds(session)
-    moved: list[TreeMoved] = []
-    stage.bus.subscribe(TreeMoved, moved.append)
+    moved: list[SessionTreeEvent] = []
+    stage.bus.subscribe(SessionTreeEvent, moved.append)
 
     assert await session.tree.go_to(second) == Navigated(text="two")
     assert kinds(session) == before
@@ -58,11 +63,13 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
     assert answer is not None
     await session.prompts.prompt("two")
     leaf = session.facts.leaf_id
-    end = stage.bus.subscribe(BeforeTree, lambda question: TreeDecision(cancel=True))
+    end = stage.bus.subscribe(SessionBeforeTreeEvent, lambda question: TreeDecision(cancel=True))
     assert await session.tree.go_to(answer) == Navigated(cancelled=True)
     assert session.facts.leaf_id == leaf
     end()
-    stage.bus.subscribe(BeforeTree, lambda question: TreeDecision(summary=Notes(summary="theirs")))
+    stage.bus.subscribe(
+        SessionBeforeTreeEvent, lambda question: TreeDecision(summary=Notes(summary="theirs"))
+    )
     await session.tree.go_to(answer, summarize=True)
 
     assert kinds(session)[-1] == "branch_summary"
@@ -77,9 +84,9 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
     assert answer is not None
     await session.prompts.prompt("two")
     notes = TreeDecision(summary=Notes(summary="theirs"), label="left")
-    stage.bus.subscribe(BeforeTree, lambda question: notes)
-    moved: list[TreeMoved] = []
-    stage.bus.subscribe(TreeMoved, moved.append)
+    stage.bus.subscribe(SessionBeforeTreeEvent, lambda question: notes)
+    moved: list[SessionTreeEvent] = []
+    stage.bus.subscribe(SessionTreeEvent, moved.append)
 
     assert (await session.tree.go_to(answer)).summary_id is None
 

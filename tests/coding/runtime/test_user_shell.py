@@ -9,7 +9,8 @@ import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import UserBash
+from pi.coding.extension_host.events.answers import UserBashAnswer
+from pi.coding.extension_host.events.session import UserBashEvent
 from pi.coding.shell.local import BashResult
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
@@ -67,15 +68,16 @@ async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> No
     stage = Stage(tmp_path)
     session = await stage.open()
     end = stage.bus.subscribe(
-        UserBash, lambda question: BashResult(output="from afar", exit_code=0)
+        UserBashEvent,
+        lambda question: UserBashAnswer(result=BashResult(output="from afar", exit_code=0)),
     )
     assert (await session.shell.run("ls")).output == "from afar"
     end()
 
-    def guard(question: UserBash) -> None:
+    def guard(question: UserBashEvent) -> None:
         raise PiError("not here")
 
-    stage.bus.subscribe(UserBash, guard)
+    stage.bus.subscribe(UserBashEvent, guard)
     with pytest.raises(PiError, match="not here"):
         await session.shell.run("ls")
     await session.close()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.trust import (
-    ProjectTrust,
+    ProjectTrustEvent,
     Trust,
     TrustAnswer,
     TrustChoice,
@@ -28,7 +28,7 @@ class Desk:
         (self.cwd / "AGENTS.md").write_text("x")
         self.home = tmp_path / "home"
         self.store = TrustStore(tmp_path / "agent" / "trust.json", clock=FakeClock())
-        self.bus = Bus()
+        self.bus = EventBus()
 
     async def decide(
         self,
@@ -97,9 +97,11 @@ async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
     desk: Desk,
 ) -> None:
     desk.store.decide({desk.cwd: False})
-    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
-    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
-    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
+    desk.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="undecided"))
+    desk.bus.subscribe(
+        ProjectTrustEvent, lambda question: TrustAnswer(trusted="yes", remember=True)
+    )
+    desk.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="no"))
     trust = await desk.decide()
 
     assert (trust.trusted, trust.source) == (True, "extension")

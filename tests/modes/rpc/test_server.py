@@ -10,12 +10,12 @@ from typing import Literal
 import pytest
 
 from pi.ai.errors import ProviderUnavailable
+from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.session import (
-    BeforeSwitch,
-    Input,
     InputAnswer,
-    SwitchDecision,
-    UserBash,
+    InputEvent,
+    SessionBeforeSwitchEvent,
+    UserBashEvent,
 )
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.rpc.server import RpcServer
@@ -116,13 +116,13 @@ async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> 
     async with piped() as reader:
         server = RpcServer(session, reader.output)
 
-        async def may_leave(_: object) -> SwitchDecision:
+        async def may_leave(_: object) -> Cancel:
             asked.set()
             first = await server._ui.confirm("Leave?", "now")
             second = await server._ui.confirm("Really?", "now")
-            return SwitchDecision(cancel=not (first and second))
+            return Cancel(cancel=not (first and second))
 
-        stage.bus.subscribe(BeforeSwitch, may_leave)
+        stage.bus.subscribe(SessionBeforeSwitchEvent, may_leave)
         talk = Conversation()
         running = asyncio.create_task(server.run(talk.chunks()))
         talk.send({"id": 1, "type": "new_session"})
@@ -176,11 +176,11 @@ async def test_a_prompt_handled_by_an_extension_starts_no_run(
     stage = Stage(tmp_path)
     sources: list[str] = []
 
-    def handle(given: Input) -> InputAnswer:
+    def handle(given: InputEvent) -> InputAnswer:
         sources.append(given.source)
         return InputAnswer(action="handled")
 
-    stage.bus.subscribe(Input, handle)
+    stage.bus.subscribe(InputEvent, handle)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "/mine"})
@@ -225,12 +225,12 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
     stage = Stage(tmp_path)
     heard: list[tuple[str, str | None]] = []
 
-    def change(given: Input) -> InputAnswer:
-        heard.append((given.source, given.streaming))
+    def change(given: InputEvent) -> InputAnswer:
+        heard.append((given.source, given.streaming_behavior))
         action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
         return InputAnswer(action=action, text=given.text.upper())
 
-    stage.bus.subscribe(Input, change)
+    stage.bus.subscribe(InputEvent, change)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(
@@ -251,7 +251,7 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_ru
 ) -> None:
     stage = Stage(tmp_path)
     asked: list[str] = []
-    stage.bus.subscribe(UserBash, lambda requested: asked.append(requested.command))
+    stage.bus.subscribe(UserBashEvent, lambda requested: asked.append(requested.command))
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(

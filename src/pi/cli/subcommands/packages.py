@@ -12,7 +12,7 @@ from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.process import print_error, run_until_signal
 from pi.cli.session_setup import approval
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.packages.discovery import (
     Configured,
     Layer,
@@ -81,7 +81,7 @@ class PackageContext:
             self.cwd,
             TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
             home=self.host.home,
-            bus=Bus(),
+            bus=EventBus(),
             flag=approve,
             default=self._settings.values.default_project_trust,
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from functools import partial
 
 from pi.agent.compaction.budget import should_compact
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.events import AgentSettled, AgentStart
 from pi.agent.policy import Boundary, Next, Policy, StopRun
 from pi.ai.errors import ContextOverflow
 from pi.ai.failures.overflow import is_silent_overflow
@@ -54,10 +57,12 @@ class CompactionPolicy(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Compact if it is due, unless another policy has claimed the boundary."""
-        options = self._session.options().for_model(self._session.model())
         if at.kind == "prompt":
             self._recovered = False
-        if at.next.claimed or not options.automatic or at.outcome == "aborted":
+        if at.next.claimed or at.outcome == "aborted":
+            return at.next
+        options = self._session.options().for_model(self._session.agent.model)
+        if not options.automatic:
             return at.next
         match at.kind:
             case "prompt":
@@ -88,12 +93,14 @@ class CompactionPolicy(Policy):
 
     def _is_from_current_model(self, answer: AssistantMessage) -> bool:
         """Whether ``answer`` is from the current model: other models have other windows."""
-        model = self._session.model()
+        model = self._session.agent.model
         return (answer.provider, answer.model) == (model.provider, model.id)
 
     def _window_was_full(self, answer: AssistantMessage) -> bool:
         """Whether the window was too full to respond. Complete responses are not repeated."""
-        return answer.stop_reason == "length" and is_silent_overflow(answer, self._session.model())
+        return answer.stop_reason == "length" and is_silent_overflow(
+            answer, self._session.agent.model
+        )
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
         """Whether a response was truncated because the window was nearly full, not at its own
@@ -101,7 +108,7 @@ class CompactionPolicy(Policy):
 
         Otherwise the response is kept, also for the model: "please continue" needs it.
         """
-        model = self._session.model()
+        model = self._session.agent.model
         return (
             answer.stop_reason == "length"
             and answer.usage.output < model.max_tokens
@@ -127,7 +134,7 @@ class CompactionPolicy(Policy):
     ) -> Next:
         """Elide useless results, and compact if that is not enough."""
         conversation = self._session.conversation()
-        tokens, window = tokens_in_use(conversation), self._session.model().context_window
+        tokens, window = tokens_in_use(conversation), self._session.agent.model.context_window
         if not should_compact(tokens, window, options):
             return decision
         pruning = prune_tool_outputs(measured(conversation).items)
@@ -169,7 +176,7 @@ class CompactionPolicy(Policy):
         answer = message_of(log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
-        cache = self._session.model().prompt_cache
+        cache = self._session.agent.model.prompt_cache
         kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
         seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
         return self._session.clock.now_ms() - answer.timestamp > seconds * 1000
@@ -195,7 +202,7 @@ class CompactionPolicy(Policy):
         await self._compact_or_stop(CompactionRequest(reason="threshold"))
         tokens, window = (
             tokens_in_use(self._session.conversation()),
-            self._session.model().context_window,
+            self._session.agent.model.context_window,
         )
         if should_compact(tokens, window, options):
             raise StopRun("The conversation is still above the threshold.")
@@ -220,25 +227,59 @@ def _prepare_first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
     return replace(decision, prepare=both)
 
 
-async def compact_when_idle(
-    compactor: Compactor, session: CompactionSession, *, busy: Callable[[], bool]
-) -> bool:
-    """Wait for the idle timeout and compact if it is enabled and due; returns whether it ran.
+class IdleCompaction:
+    """Compacts an idle session: a timer runs from the end of a run to the start of the next.
 
-    The caller starts it when the agent settles and cancels it at the next prompt. ``busy`` reports
-    background work: the compaction is then postponed.
+    ``busy`` reports background work: the compaction is then postponed.
     """
-    options = session.options().for_model(session.model())
-    if not (options.automatic and options.idle_enabled):
-        return False
-    await session.clock.sleep(options.idle_timeout_seconds)
-    while busy() or compactor.busy:
+
+    KINDS = (AgentStart, AgentSettled)
+
+    def __init__(
+        self, compactor: Compactor, session: CompactionSession, *, busy: Callable[[], bool]
+    ) -> None:
+        self._compactor = compactor
+        self._session = session
+        self._busy = busy
+        self._waiting: asyncio.Task[bool] | None = None
+
+    def handle_event(self, event: object) -> None:
+        """Handle an event of the agent."""
+        self._stop()
+        if isinstance(event, AgentSettled) and self._session.options().idle_enabled:
+            self._waiting = asyncio.get_running_loop().create_task(
+                self.compact_when_idle(), name="idle compaction", context=Context()
+            )
+
+    async def close(self) -> None:
+        """Stop the timer."""
+        waiting = self._waiting
+        self._stop()
+        if waiting is not None:
+            await asyncio.wait({waiting})
+
+    async def compact_when_idle(self) -> bool:
+        """Wait for the idle timeout and compact if it is enabled and due; returns whether it ran.
+
+        Started when the agent settles, cancelled at the next prompt.
+        """
+        session, compactor = self._session, self._compactor
+        options = session.options().for_model(session.agent.model)
+        if not (options.automatic and options.idle_enabled):
+            return False
         await session.clock.sleep(options.idle_timeout_seconds)
-    if tokens_in_use(session.conversation()) <= options.idle_threshold_tokens:
-        return False
-    try:
-        await compactor.compact(CompactionRequest(reason="idle"))
-    except CompactionFailed as error:
-        log.warning("idle compaction failed: %s", error.message)
-        return False
-    return True
+        while self._busy() or compactor.busy:
+            await session.clock.sleep(options.idle_timeout_seconds)
+        if tokens_in_use(session.conversation()) <= options.idle_threshold_tokens:
+            return False
+        try:
+            await compactor.compact(CompactionRequest(reason="idle"))
+        except CompactionFailed as error:
+            log.warning("idle compaction failed: %s", error.message)
+            return False
+        return True
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None

@@ -10,11 +10,11 @@ from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.errors import CompactionFailed
 from pi.base.records import replace
 from pi.coding.compaction.events import (
-    CompactFailed,
     CompactionEnd,
     CompactionReason,
     CompactionResult,
     CompactionStart,
+    SessionCompactFailedEvent,
 )
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 
@@ -74,7 +74,7 @@ class Compactor:
     async def _emit_end(self, end: CompactionEnd) -> None:
         await self._session.emit(end)
         if end.result is UNSET:
-            failed = CompactFailed(
+            failed = SessionCompactFailedEvent(
                 reason=end.reason,
                 error_message=end.error_message or "",
                 aborted=end.aborted,

@@ -1,30 +1,23 @@
-"""Compaction and tree events and queries.
+"""Events of compactions and of moves in the session tree.
 
-``CompactionStart`` and ``CompactionEnd`` are public: their JSON form is the one of JSON mode and
-RPC. The others go over the bus to extensions.
+The JSON form of ``CompactionStart`` and ``CompactionEnd`` is the one of JSON mode and RPC. The
+others go over the bus to extensions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from pi.agent.compaction.budget import CompactionItem, CompactionSettings
-from pi.ai.messages import Image, Json, Text, Usage, UserMessage
-from pi.ai.models.model import Model
+from pi.ai.messages import Image, Json, Text, Usage
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
-from pi.coding.compaction.measuring import branch_items
-from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.session.entries import BranchSummary, Compaction, Entry
-from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
     from pi.agent.compaction.prepare import Preparation
-    from pi.agent.compaction.summarise import Ask
 
 
 CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
@@ -62,16 +55,17 @@ class CompactionEnd(Record, tag="compaction_end"):
 
 
 class CompactDecision(Record):
-    """Answer to ``BeforeCompact``."""
+    """Answer to ``session_before_compact``."""
 
     cancel: bool = False
     compaction: CompactionResult | None = None
     """A finished compaction, used instead of calling a model."""
 
 
-class BeforeCompact(Query):
-    """A compaction is about to start; handlers may cancel or replace it."""
+class SessionBeforeCompactEvent(Query):
+    """A compaction is about to begin: a handler can cancel it or do it itself."""
 
+    answer: ClassVar[type[Record]] = CompactDecision
     preparation: Preparation
     branch_entries: Sequence[Entry]
     custom_instructions: str
@@ -80,7 +74,10 @@ class BeforeCompact(Query):
     decision: CompactDecision = CompactDecision()
 
     def with_answer(self, answer: CompactDecision) -> Self:
-        """The last answer wins; a cancellation is final."""
+        """The last answer wins; a compaction may be a dict with the names of the original."""
+        given: Any = answer.compaction
+        if isinstance(given, dict):
+            answer = replace(answer, compaction=_compaction(given))
         return replace(self, decision=answer)
 
     @property
@@ -89,8 +86,15 @@ class BeforeCompact(Query):
         return self.decision.cancel
 
 
+def _compaction(given: Mapping[str, Any]) -> CompactionResult:
+    fields = dict(given)
+    if "first_kept_entry_id" in fields:
+        fields["first_kept_id"] = fields.pop("first_kept_entry_id")
+    return CompactionResult(**fields)
+
+
 class CompactingAnswer(Record):
-    """Answer to ``Compacting``."""
+    """Answer to ``session_compacting``."""
 
     prompt: str = ""
     context: tuple[str, ...] = ()
@@ -105,19 +109,20 @@ class CompactingAnswer(Record):
         )
 
 
-class Compacting(Query):
-    """A summary is about to be requested; handlers may add context for the model."""
+class SessionCompactingEvent(Query):
+    """A summary is about to be requested: handlers can add to its prompt."""
 
+    answer: ClassVar[type[Record]] = CompactingAnswer
     reason: CompactionReason
-    answer: CompactingAnswer = CompactingAnswer()
+    added: CompactingAnswer = CompactingAnswer()
 
     def with_answer(self, answer: CompactingAnswer) -> Self:
-        """Combine with all earlier answers."""
-        return replace(self, answer=self.answer.and_then(answer))
+        """Combines all answers."""
+        return replace(self, added=self.added.and_then(answer))
 
 
-class Compacted(Event):
-    """A compaction was stored."""
+class SessionCompactEvent(Event):
+    """A compaction is in the log."""
 
     compaction_entry: Compaction
     from_extension: bool
@@ -125,7 +130,7 @@ class Compacted(Event):
     will_retry: bool
 
 
-class CompactFailed(Event):
+class SessionCompactFailedEvent(Event):
     """A compaction failed."""
 
     reason: CompactionReason
@@ -163,7 +168,7 @@ class TreeMove(Record):
 
 
 class TreeDecision(Record):
-    """Answer to ``BeforeTree``; omitted fields stay unchanged."""
+    """Answer to ``session_before_tree``; omitted fields stay unchanged."""
 
     cancel: bool = False
     summary: Notes | None = None
@@ -172,83 +177,41 @@ class TreeDecision(Record):
     label: str | None = None
 
 
-class BeforeTree(Query):
-    """The leaf is about to move; handlers may cancel, or supply the summary of the branch."""
+class SessionBeforeTreeEvent(Query):
+    """The leaf is about to move: a handler can cancel that or provide the summary."""
 
-    move: TreeMove
-    cancelled: bool = False
-    summary: Notes | None = None
+    answer: ClassVar[type[Record]] = TreeDecision
+    preparation: TreeMove
+    decision: TreeDecision = TreeDecision()
 
     def with_answer(self, answer: TreeDecision) -> Self:
-        """Later answers extend and override earlier ones; a cancellation is final."""
-        move = self.move
-        if answer.custom_instructions is not None:
-            move = replace(move, custom_instructions=answer.custom_instructions)
-        if answer.replace_instructions is not None:
-            move = replace(move, replace_instructions=answer.replace_instructions)
-        if answer.label is not None:
-            move = replace(move, label=answer.label)
-        summary = answer.summary or self.summary
-        return replace(self, move=move, cancelled=answer.cancel, summary=summary)
+        """Later answers override earlier ones field by field."""
+        given = {name: getattr(answer, name) for name in answer.__struct_fields__}
+        if isinstance(given["summary"], dict):
+            given["summary"] = Notes(**given["summary"])
+        new = {name: value for name, value in given.items() if value is not None}
+        return replace(self, decision=replace(self.decision, **new))
 
     @property
     def is_settled(self) -> bool:
         """Whether a handler has cancelled."""
-        return self.cancelled
+        return self.decision.cancel
+
+    @property
+    def decided_move(self) -> TreeMove:
+        """The move with the changes of handlers."""
+        changes = {
+            name: value
+            for name in ("custom_instructions", "replace_instructions", "label")
+            if (value := getattr(self.decision, name)) is not None
+        }
+        return replace(self.preparation, **changes)
 
 
-class TreeMoved(Event):
+class SessionTreeEvent(Event):
     """The leaf has moved."""
 
     new_leaf_id: str | None
     old_leaf_id: str | None
     summary_entry: BranchSummary | None = None
     from_extension: bool = False
-
-
-def tree_move(log: SessionLog, target: str) -> TreeMove:
-    """Return what moving to ``target`` would leave."""
-    old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
-    shared = set(new)
-    left = [place for place in old if place not in shared]
-    common = [place for place in old if place in shared]
-    return TreeMove(
-        target_id=target,
-        old_leaf_id=log.leaf_id,
-        common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
-        entries=tuple(log.at(place) for place in left),
-    )
-
-
-async def notes_on(
-    move: TreeMove,
-    log: SessionLog,
-    ask: Ask,
-    options: BranchSummaryOptions,
-    *,
-    model: Model,
-) -> Notes:
-    """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
-    # Deferred: every start loads the events above, and few sessions summarise a branch.
-    from pi.agent.compaction.compact import summarise_branch
-    from pi.agent.compaction.summarise import SummaryInstructions
-
-    left = {entry.id: entry for entry in move.entries}
-    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
-    custom = move.custom_instructions
-    guidance = SummaryInstructions(
-        custom_instructions="" if move.replace_instructions else custom,
-        prompt=custom if move.replace_instructions else "",
-    )
-    settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
-    made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
-    return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
-
-
-def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
-    """Return ``item``; for a compaction with its summary, which is not on the branch itself."""
-    if not isinstance(entry, Compaction):
-        return item
-    details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
-    summary = UserMessage(content=entry.summary)
-    return replace(item, role="compactionSummary", message=summary, details=details)

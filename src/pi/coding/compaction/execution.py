@@ -12,11 +12,11 @@ from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
 from pi.agent.compaction.summarise import SummaryInstructions
 from pi.base.records import replace
 from pi.coding.compaction.events import (
-    BeforeCompact,
-    Compacted,
-    Compacting,
     CompactingAnswer,
     CompactionResult,
+    SessionBeforeCompactEvent,
+    SessionCompactEvent,
+    SessionCompactingEvent,
 )
 from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
@@ -37,7 +37,7 @@ class CompactionRun:
         self._conversation = session.conversation()
         self._leaf = self._conversation.log.leaf_id
         self._before = measured(self._conversation, without=request.leave_out)
-        self._options = session.options().for_model(session.model())
+        self._options = session.options().for_model(session.agent.model)
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
@@ -47,7 +47,8 @@ class CompactionRun:
             ready = await self._supplied_by_extension(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._session.bus.query(Compacting(reason=self._request.reason))).answer
+            compacting = SessionCompactingEvent(reason=self._request.reason)
+            extra = (await self._session.bus.query(compacting)).added
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -77,7 +78,7 @@ class CompactionRun:
             preparation = prepare(
                 before.items,
                 self._options,
-                window=self._session.model().context_window,
+                window=self._session.agent.model.context_window,
                 tokens_before=before.tokens,
                 previous=previous,
                 before=before.covered,
@@ -89,14 +90,17 @@ class CompactionRun:
 
     async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
-        question = BeforeCompact(
+        bus = self._session.bus
+        if not bus.has_subscribers(SessionBeforeCompactEvent):
+            return None
+        question = SessionBeforeCompactEvent(
             preparation=preparation,
             branch_entries=tuple(self._conversation.log.branch()),
             custom_instructions=self._request.instructions,
             reason=self._request.reason,
             will_retry=self._request.will_retry,
         )
-        decision = (await self._session.bus.query(question)).decision
+        decision = (await bus.query(question)).decision
         if decision.cancel:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
@@ -112,12 +116,12 @@ class CompactionRun:
 
     async def _first_outcome(self, preparation: Preparation | None, why_not: str) -> Outcome:
         session, before = self._session, self._before
-        models = (session.model(), *session.fallbacks())
+        models = (session.agent.model, *session.fallbacks())
         work = Work(
             reason=self._request.reason,
             items=before.items,
             tokens=before.tokens,
-            threshold=threshold(session.model().context_window, self._options),
+            threshold=threshold(session.agent.model.context_window, self._options),
             preparation=preparation,
             why_not=why_not,
             previous=before.previous,
@@ -167,7 +171,7 @@ class CompactionRun:
         )
         entry = await session.add(draft)
         assert isinstance(entry, Compaction)
-        event = Compacted(
+        event = SessionCompactEvent(
             compaction_entry=entry,
             from_extension=from_hook,
             reason=self._request.reason,

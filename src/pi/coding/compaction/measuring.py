@@ -71,8 +71,7 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
     log = conversation.log
     since = 0
     edits: dict[str, Json | None] = {without: None} if without else {}
-    place = log.leaf
-    while place is not None:
+    for place in log.tree.upwards(log.leaf):
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
             less = _tokens(message_of(log.entry(without))) if without else 0
@@ -86,7 +85,6 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
             if counted:
                 return counted + since - _saved(log, place, edits)
             since += estimated
-        place = log.tree.parent(place)
     return since
 
 
@@ -197,12 +195,10 @@ def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
 
 def latest_answer(log: SessionLog) -> str | None:
     """Return the id of the newest response on the branch."""
-    place = log.leaf
-    while place is not None:
+    for place in log.tree.upwards(log.leaf):
         entry = log.at(place)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.id
-        place = log.tree.parent(place)
     return None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pi.agent.agent import Agent
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
@@ -40,11 +41,12 @@ class CompactionSession(Record):
     conversation: Callable[[], SessionConversation]
     add: Callable[[KnownEntry], Awaitable[KnownEntry]]
     """Appends an entry, and emits it if its kind is public."""
-    bus: Bus
+    bus: EventBus
     emit: EmitEvent
     clock: Clock
     options: Callable[[], CompactionOptions]
-    model: Callable[[], Model]
+    agent: Agent
+    """Its current model writes the summaries."""
     fallbacks: Callable[[], Sequence[Model]]
     """Models to use when the session's own model returns no summary."""
     ask: Callable[[Model, CompactionReason, bool], Ask]

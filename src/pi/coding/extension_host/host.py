@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.coding.bus import PASSED_ON, Bus, Owner
-from pi.coding.extension_host import bridges
+from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
@@ -21,8 +20,8 @@ from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
 from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.errors import ExtensionFailed, error_text
-from pi.coding.extension_host.events.handlers import Hooks
-from pi.coding.extension_host.events.policy import ExtensionPolicy, Listening
+from pi.coding.extension_host.events.handlers import NAMES
+from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates
 from pi.coding.extension_host.loading.loader import ExtensionLoader
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
@@ -41,6 +40,7 @@ class ExtensionHost:
     def __init__(
         self,
         *,
+        bus: EventBus,
         agent_dir: Path,
         cwd: Path,
         environ: Mapping[str, str],
@@ -58,20 +58,21 @@ class ExtensionHost:
         """Disconnects credentials and model names from the model registry."""
         self._watchdog = Watchdog(clock)
         self._stalls = Stalls(lambda module: self.loading.owner_of(module), on_stall=on_stall)
-        self.hooks = Hooks(self._watchdog, self.failed)
+        self.bus = bus
+        bus.report_failure = self._handler_failed
         self.registries = Registries(
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
         self.views = Views(self.registries.views, self.registries.markdown, self.failed)
-        self.policy = ExtensionPolicy(self.hooks, lambda: self.session)
+        self.policy = ExtensionPolicy(bus, lambda: self.session)
         inherited = None if parent is None else parent.contributed
         self.contributed: SessionWraps = SessionWraps(
-            self.registries, self.hooks, self.policy, self.failed, inherited
+            self.registries, bus, self.policy, self.failed, inherited
         )
-        self.updates = Updates(self.hooks, lambda: self.session.talk.partial_answer)
-        self.listening = Listening(self.hooks, self.policy, self.updates, clock)
+        self.updates = Updates(bus, lambda: self.session.talk.partial_answer)
+        self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self._state = HostState(
-            hooks=self.hooks,
+            bus=bus,
             registries=self.registries,
             providers=Providers(),
             events=ExtensionChannel(self.failed),
@@ -91,10 +92,6 @@ class ExtensionHost:
         self.loading: ExtensionLoader = ExtensionLoader(
             self._state, stalls=self._stalls, report=report
         )
-
-    def listen(self, bus: Bus) -> None:
-        """Forward the events of the bus to extensions."""
-        bridges.connect(bus, self.hooks)
 
     def connect(self, registry: ModelRegistry) -> None:
         """Connect providers, credentials and model names of extensions to a registry."""
@@ -147,6 +144,12 @@ class ExtensionHost:
         failure = ExtensionFailed(extension_path=owner.path, event=event, error=error_text(error))
         if self._session is not None:
             self._session.events.emit_soon(failure)
+
+    def _handler_failed(self, owner: Owner, event: object, error: BaseException) -> None:
+        if owner.rank == "core":
+            log_failure(owner, event, error)
+        else:
+            self.failed(owner, NAMES[type(event)], error)
 
     def _resolved(self, name: str) -> Model | str | None:
         """Resolve a model name with extensions; a resolver that fails is skipped."""

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from pi.coding.bus import PASSED_ON, Owner
+from pi.coding.bus import PASSED_ON, EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
-from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
+from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.extension_host.events.session import DialogKind, UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
@@ -59,14 +59,14 @@ class ExtensionUIProxy:
         owner: Owner,
         scope: Scope,
         link: SessionLink,
-        hooks: Hooks,
+        bus: EventBus,
         watchdog: Watchdog,
         facts: Facts,
         failed: ReportHandlerFailure,
     ) -> None:
         self._current = current
         self._link = link
-        self._hooks = hooks
+        self._bus = bus
         self._watchdog = watchdog
         self._dialogs = OpenDialogs()
         self._owner = owner
@@ -253,12 +253,12 @@ class ExtensionUIProxy:
         default: T,
     ) -> T:
         screen = self._screen
-        await self._hooks.emit(UiPromptStartEvent(kind=kind, title=title))
+        await self._bus.emit(UiPromptStartEvent(kind=kind, title=title), raises=DECISIONS)
         try:
             with self._watchdog.dialog():
                 return await self._dialogs.answer(ask(screen), default)
         finally:
-            await self._hooks.emit(UiPromptEndEvent(kind=kind, title=title))
+            await self._bus.emit(UiPromptEndEvent(kind=kind, title=title), raises=DECISIONS)
 
     def _guarded_factory(self, what: str, make: Make) -> Make:
         return lambda *given: self._guarded(what, made(make, *given))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import msgspec
 
 from pi.agent.env import OnOutput
-from pi.agent.events import Listener
+from pi.agent.events import Kinds, Listener
 from pi.agent.policy import Next
 from pi.ai.auth.login import LoginUI
 from pi.ai.messages import AssistantMessage, Image
@@ -490,8 +490,11 @@ class SessionPort(Protocol):
         """The merged settings of the session."""
         ...
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every public event, in order. Returns an unsubscribe function."""
+    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
+        """Subscribe to public events, all or those of ``kinds``, in order.
+
+        Returns an unsubscribe function.
+        """
         ...
 
     def since_session_ms(self) -> int:

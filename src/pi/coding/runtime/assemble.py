@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pi.agent.agent import Agent
+from pi.agent.events import AgentSettled
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
-from pi.coding.compaction.automatic import CompactionPolicy
+from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
-from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.coding.resources.sources import Place
 from pi.coding.retry import RetryPolicy, RetrySettings
 from pi.coding.runtime.bootstrap import Bootstrap
@@ -25,7 +26,6 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
     CompactionControl,
-    IdleCompaction,
     StrategyCheck,
     Summaries,
     compaction_session,
@@ -125,15 +125,15 @@ class _SessionBuilder:
             ImageFittingPolicy(core),
         )
         self._arrange_policies()
-        core.bus.subscribe(SessionStarted, StrategyCheck(core).check)
-        self._idle_compaction = IdleCompaction(core, compactor, around)
+        core.bus.subscribe(SessionStartEvent, StrategyCheck(core).check)
+        self._idle_compaction = IdleCompaction(compactor, around, busy=self._has_background_work)
         self._cache_warming = CacheWarming(
             core, partial(self._model_client.stream, purpose="warming")
         )
-        core.agent.subscribe(self._idle_compaction.handle_event)
-        core.agent.subscribe(self._cache_warming.handle_event, updates=False)
+        core.agent.subscribe(self._idle_compaction.handle_event, kinds=IdleCompaction.KINDS)
+        core.agent.subscribe(self._cache_warming.handle_event, kinds=CacheWarming.KINDS)
         self._session = self._new_session(compactor, retry)
-        core.agent.subscribe(self._session.shell.settled)
+        core.agent.subscribe(self._session.shell.settled, kinds=(AgentSettled,))
         self._extensions.bind(core, self._bind_extensions, discovered=self._add_resources)
         if self._options.name is not None:
             await self._session.facts.rename(self._options.name)
@@ -191,6 +191,7 @@ class _SessionBuilder:
             stop_all=self._stop_all,
             decide_trust=self._bootstrap.decide_trust,
             workspace_under=self._bootstrap.workspace_under,
+            load_extensions=self._extensions.load,
             begun=self._bootstrap.report_skipped_files,
             record_model_choice=self._session.prompts.record_model_choice,
         )
@@ -223,7 +224,7 @@ class _SessionBuilder:
         return hosted
 
     def _new_core(self) -> LiveSession:
-        machine, values = self._machine, self._bootstrap.workspace.values
+        machine, values = self._machine, self._bootstrap.workspace.settings.values
         conversation = SessionConversation(self._bootstrap.log)
         model = self._bootstrap.start.model
         agent = Agent(
@@ -257,6 +258,7 @@ class _SessionBuilder:
             scope=self._bootstrap.start.scope,
             has_model=model is not None,
             artifacts=self._overrides.artifacts,
+            variables=self._bootstrap.variables,
         )
 
     # Callbacks of the running session -------------------------------------------------------------
@@ -290,6 +292,10 @@ class _SessionBuilder:
     async def _hand_off(self, document: str) -> None:
         self._when_idle.add(lambda: self._session.sessions.hand_off(document))
 
+    def _has_background_work(self) -> bool:
+        running = self._core.workspace.commands.running
+        return bool(running) or self._core.busy or self._core.remote is not None
+
     def _arrange_policies(self) -> None:
         """Set the policies of the next run, those of extensions included."""
         self._core.agent.policies = self._bootstrap.contributions.policies(*self._policies)
@@ -303,8 +309,8 @@ class _SessionBuilder:
             tuple(Place(path=core.workspace.cwd / path, source="extension") for path in paths)
             for paths in (found.skill_paths, found.prompt_paths)
         )
-        core.workspace = reread(
-            core.workspace, self._machine, self._options, skills=skills, prompts=prompts
+        core.use_workspace(
+            reread(core.workspace, self._machine, self._options, skills=skills, prompts=prompts)
         )
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
@@ -349,14 +355,14 @@ class _SessionBuilder:
         await self._stop_all()
         # First, while the extensions are loaded that may decide about trust.
         trust = await self._bootstrap.decide_trust(core.workspace.cwd)
-        await core.bus.emit(SessionEnding(reason="reload"))
+        await core.bus.emit(SessionShutdownEvent(reason="reload"))
         workspace = await self._bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
         await core.workspace.close()
-        core.workspace = workspace
+        core.use_workspace(workspace)
         core.toolbox.move_to(workspace)
         self._extensions.forget_modules()
         await self._extensions.load()
-        await core.bus.emit(SessionStarted(reason="reload"))
+        await core.bus.emit(SessionStartEvent(reason="reload"))
         self._bootstrap.report_skipped_files()
 
     async def _close(self) -> None:

@@ -11,7 +11,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
 from pi.coding.runtime.extensions.session_extensions import SessionExtensions
@@ -47,6 +47,7 @@ class Bootstrap:
 
     workspace: Workspace
     log: SessionLog
+    variables: CurrentVariables
     model_client: ModelClient
     start: StartingModel
 
@@ -57,7 +58,7 @@ class Bootstrap:
         self.machine = machine
         self.options = options
         self.overrides = overrides
-        self.bus = overrides.bus or Bus()
+        self.bus = overrides.bus or EventBus()
         self.contributions = ExtensionContributions()
         self.storage = overrides.auth_storage or credential_store(machine)
         self.secrets = KnownSecrets(
@@ -97,12 +98,12 @@ class Bootstrap:
         self.report_skipped_files()
         if self.overrides.auth_storage is None:
             await migrate_credentials(self.machine, self.workspace.settings, self.storage)
-        variables = CurrentVariables(lambda: self._here.environment.values)
+        self.variables = CurrentVariables(self.workspace.environment.values)
         self.model_client = ModelClient(
-            replace(self.machine, environ=variables),
+            replace(self.machine, environ=self.variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
-            values=self.workspace.values,
+            values=self.workspace.settings.values,
             registry=self.overrides.registry,
             storage=self.storage,
             extensions=self.contributions,
@@ -207,7 +208,7 @@ class Bootstrap:
         )
 
     def _oauth_clients(self) -> Mapping[str, Json]:
-        return self._here.values.oauth_clients if hasattr(self, "workspace") else {}
+        return self._here.settings.values.oauth_clients if hasattr(self, "workspace") else {}
 
     @property
     def _here(self) -> Workspace:
@@ -229,6 +230,7 @@ class Bootstrap:
 
         machine = self.machine
         return ExtensionHost(
+            bus=self.bus,
             agent_dir=machine.agent_dir,
             cwd=self._cwd,
             environ=machine.environ,
@@ -280,7 +282,7 @@ class Bootstrap:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
     def _model_preferences(self) -> ModelPreferences:
-        options, values = self.options, self.workspace.values
+        options, values = self.options, self.workspace.settings.values
         known = chosen_model(self.log)
         return ModelPreferences(
             model=self.overrides.model,

@@ -16,15 +16,15 @@ from pi.agent.response import MessageToken
 from pi.ai.messages import Image, Json
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
-from pi.coding.compaction.events import TreeMoved
+from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.errors import ExtensionError, error_text
-from pi.coding.extension_host.events.session import ModelSelected, ThinkingLevelSelected
+from pi.coding.extension_host.events.session import ModelSelectEvent, ThinkingLevelSelectEvent
 from pi.coding.extension_host.scope import Scope
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import CustomMessage
 
-MOVES = (TreeMoved, ModelSelected, ThinkingLevelSelected)
+MOVES = (SessionTreeEvent, ModelSelectEvent, ThinkingLevelSelectEvent)
 """Events of the bus only that may change the leaf or the state of a session."""
 
 
@@ -40,7 +40,7 @@ class HostedRuns:
         self._tasks = TaskScope()
         self._begun: set[asyncio.Task[None]] = set()
         self._scopes: dict[Scope, Scope] = {}
-        core.agent.subscribe(self._handle_event, updates=False)
+        core.agent.subscribe(self._handle_event, kinds=(AgentEnd,))
 
     async def close(self) -> None:
         """Stop what extensions have started."""
@@ -129,8 +129,7 @@ class HostedRuns:
         self._refresh_policies()
 
     async def _handle_event(self, event: object) -> None:
-        if isinstance(event, AgentEnd):
-            await self._end_scopes()
+        await self._end_scopes()
 
     async def _end_scopes(self) -> None:
         scopes, self._scopes = self._scopes, {}

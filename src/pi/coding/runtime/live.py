@@ -16,11 +16,11 @@ from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.results import Streaming
-from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.machine import CurrentVariables, Machine
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -69,13 +69,23 @@ class RemoteSession:
 
 
 class LiveSession:
-    """One session. Opening another one replaces ``workspace`` and ``conversation``."""
+    """One session. Opening another one replaces ``workspace``, ``conversation`` and ``log``.
+
+    They are attributes, not properties: most calls in a session begin with one of them.
+    """
+
+    workspace: Workspace
+    """The current workspace; change it with ``use_workspace``."""
+    conversation: SessionConversation
+    """The current conversation; change it with ``replace_conversation``."""
+    log: SessionLog
+    """The log of the conversation."""
 
     def __init__(
         self,
         *,
         machine: Machine,
-        bus: Bus,
+        bus: EventBus,
         agent: Agent,
         registry: ModelRegistry,
         workspace: Workspace,
@@ -85,13 +95,14 @@ class LiveSession:
         scope: tuple[ResolvedModel, ...] = (),
         has_model: bool = True,
         artifacts: Artifacts | None = None,
+        variables: CurrentVariables | None = None,
     ) -> None:
         self.machine = machine
         self.bus = bus
         self.agent = agent
         self.registry = registry
         self._unsubscribe: Callable[[], None] = lambda: None
-        self.workspace = workspace
+        self._variables = variables
         self.toolbox = toolbox
         self.extensions = extensions
         self.began = machine.clock.monotonic()
@@ -104,17 +115,15 @@ class LiveSession:
         """The remote side, if this session is a replica."""
         self._lent_artifacts = artifacts
         """Artifacts of the parent session, if this one is nested."""
+        self.use_workspace(workspace)
         self.replace_conversation(conversation)
 
-    @property
-    def workspace(self) -> Workspace:
-        """The current workspace."""
-        return self._workspace
-
-    @workspace.setter
-    def workspace(self, workspace: Workspace) -> None:
+    def use_workspace(self, workspace: Workspace) -> None:
+        """Switch to another workspace and its settings."""
         self.ignore_settings()
-        self._workspace = workspace
+        self.workspace = workspace
+        if self._variables is not None:
+            self._variables.current = workspace.environment.values
         self._unsubscribe = workspace.settings.on_change(self._apply_queue_modes)
         self._apply_queue_modes()
 
@@ -125,12 +134,13 @@ class LiveSession:
 
     def _apply_queue_modes(self) -> None:
         # The agent has its own copies of these two, so that it can be used without settings.
-        inbox, values = self.agent.inbox, self._workspace.values
+        inbox, values = self.agent.inbox, self.workspace.settings.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
     def replace_conversation(self, conversation: SessionConversation) -> None:
         """Switch to another conversation."""
         self.conversation = conversation
+        self.log = conversation.log
         file = conversation.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
         self.artifacts = self._lent_artifacts or Artifacts(folder)
@@ -145,11 +155,6 @@ class LiveSession:
         """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
         if self.remote is not None:
             raise self.remote.refuse(action)
-
-    @property
-    def log(self) -> SessionLog:
-        """The log of the session."""
-        return self.conversation.log
 
     def since_session_ms(self) -> int:
         """Milliseconds since this session started."""
@@ -194,7 +199,7 @@ def session_variables(core: LiveSession) -> dict[str, str]:
 
 def image_limits(core: LiveSession) -> ImageLimits:
     """Return the image limits of the model, or none if the user turned off resizing."""
-    resize = core.workspace.values.images.auto_resize
+    resize = core.workspace.settings.values.images.auto_resize
     match core.agent.model.input_limits:
         case InputLimits(images=ModelLimits(resize=ImageResize() as largest)):
             return ImageLimits(

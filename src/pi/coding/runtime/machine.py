@@ -63,17 +63,17 @@ class Environment(Record):
 class CurrentVariables(Mapping[str, str]):
     """Variables that change when a session moves to another directory."""
 
-    def __init__(self, now: Callable[[], Mapping[str, str]]) -> None:
-        self._now = now
+    def __init__(self, current: Mapping[str, str]) -> None:
+        self.current = current
 
     def __getitem__(self, name: str) -> str:
-        return self._now()[name]
+        return self.current[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
+        return iter(self.current)
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self.current)
 
 
 def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> Environment:

@@ -13,7 +13,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.discovery import ResourceOptions
@@ -102,7 +102,7 @@ class SessionOverrides(Record):
     ask_trust: AskTrust | None = None
     trust: Trust | None = None
     """The trust decision of the parent session; the user is not asked again."""
-    bus: Bus | None = None
+    bus: EventBus | None = None
     parent: ExtensionHost | None = None
     """The extensions of the parent session."""
     artifacts: Artifacts | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pi.agent.tools.tool import AgentTool
 from pi.coding.prompt import ToolNote
@@ -12,6 +12,8 @@ from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.tools import ExtensionTool
+
+    ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
 
 
 class Toolbox:
@@ -22,7 +24,7 @@ class Toolbox:
         workspace: Workspace,
         filter: ToolFilter,
         *,
-        contributed: Callable[[], Mapping[str, ExtensionTool]] = dict,
+        contributed: Callable[[], ExtensionTools] = dict,
         wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
     ) -> None:
         self._workspace = workspace
@@ -55,11 +57,14 @@ class Toolbox:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of all tools."""
+        return self._names(self._contributed())
+
+    def _names(self, contributed: ExtensionTools) -> tuple[str, ...]:
         filter = self._filter
         if not filter.any:
             return ()
         built_in = self._workspace.tools if filter.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added, *self._contributed()))
+        names = dict.fromkeys((*built_in, *self._added, *contributed))
         if filter.only is not None:
             names = dict.fromkeys(name for name in filter.only if name in names)
         return tuple(name for name in names if name not in filter.without)
@@ -67,42 +72,48 @@ class Toolbox:
     @property
     def active_names(self) -> tuple[str, ...]:
         """Return the names of the active tools."""
-        known = self.names
+        return self._active_names(self._contributed())
+
+    def _active_names(self, contributed: ExtensionTools) -> tuple[str, ...]:
+        known = self._names(contributed)
         if self._chosen is not None:
             return tuple(name for name in self._chosen if name in known)
         if self._filter.only is not None:
             return known
-        contributed = {
-            name for name, tool in self._contributed().items() if tool.exposure == "active"
-        }
-        usual = {*self._workspace.values.default_tools, *self._added, *contributed}
+        offered = {name for name, tool in contributed.items() if tool.exposure == "active"}
+        usual = {*self._workspace.settings.values.default_tools, *self._added, *offered}
         return tuple(name for name in known if name in usual)
 
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
-        return tuple(self._wrap(self._tool(name)) for name in self.active_names)
+        contributed = self._contributed()
+        names = self._active_names(contributed)
+        return tuple(self._wrap(self._tool(name, contributed)) for name in names)
 
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those that extensions hide."""
-        hidden = {name for name, tool in self._contributed().items() if tool.exposure == "hidden"}
-        return tuple(self._wrap(self._tool(name)) for name in self.names if name not in hidden)
+        contributed = self._contributed()
+        hidden = {name for name, tool in contributed.items() if tool.exposure == "hidden"}
+        names = [name for name in self._names(contributed) if name not in hidden]
+        return tuple(self._wrap(self._tool(name, contributed)) for name in names)
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""
-        return tuple(self._note(name) for name in self.active_names)
+        contributed = self._contributed()
+        return tuple(self._note(name, contributed) for name in self._active_names(contributed))
 
-    def _tool(self, name: str) -> AgentTool:
-        if (contributed := self._contributed().get(name)) is not None:
-            return contributed.tool
+    def _tool(self, name: str, contributed: ExtensionTools) -> AgentTool:
+        if (found := contributed.get(name)) is not None:
+            return found.tool
         if name in self._added:
             return self._added[name][0]
         if name not in self._made:
             self._made[name] = self._workspace.tools[name].make()
         return self._made[name]
 
-    def _note(self, name: str) -> ToolNote:
-        if (contributed := self._contributed().get(name)) is not None:
-            return contributed.note
+    def _note(self, name: str, contributed: ExtensionTools) -> ToolNote:
+        if (found := contributed.get(name)) is not None:
+            return found.note
         if name in self._added:
             return self._added[name][1]
         built_in = self._workspace.tools[name]

@@ -21,7 +21,6 @@ from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
-from pi.coding.settings.values import Values
 from pi.coding.shell.environment import (
     EnvironmentRules,
     command_environment,
@@ -84,11 +83,6 @@ class Workspace(Record):
     def program_environment(self) -> dict[str, str]:
         """Return the variables for interactive programs, such as the editor."""
         return program_environment(self.environment.values, self.rules())
-
-    @property
-    def values(self) -> Values:
-        """General settings."""
-        return self.settings.values
 
     async def close(self) -> None:
         """Kill background jobs."""

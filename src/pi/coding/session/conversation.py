@@ -74,13 +74,15 @@ class SessionConversation:
         """Return the positions appended since the last call; ``None`` if the leaf moved to another
         branch.
         """
-        new = []
-        place = self.log.leaf
-        while place is not None and place >= self._seen:
+        new: list[int] = []
+        before: int | None = None
+        for place in self.log.tree.upwards(self.log.leaf):
+            if place < self._seen:
+                before = place
+                break
             new.append(place)
-            place = self.log.tree.parent(place)
         new.reverse()
-        return new if place == self._leaf else None
+        return new if before == self._leaf else None
 
 
 def entry_for(draft: SessionMessage | KnownEntry) -> KnownEntry:

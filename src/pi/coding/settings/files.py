@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -63,14 +62,6 @@ def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
     else:
         changed[name] = value
     return changed
-
-
-def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return the value at ``path``, or ``None``."""
-    found: Any = raw
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
 
 
 def _merged_objects(below: Json, above: Json) -> Json:

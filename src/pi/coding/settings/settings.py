@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,12 +14,20 @@ from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.files import SettingsFile, merge_layers, migrated, value_at, with_value
+from pi.coding.settings.files import SettingsFile, merge_layers, migrated, with_value
 from pi.coding.settings.values import GLOBAL_ONLY, Values
 
 R = TypeVar("R", bound=Record)
 
 Warn: TypeAlias = Callable[[str], None]
+
+
+def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Return the value at ``path``, or ``None``."""
+    found: Any = raw
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R:
@@ -119,9 +128,9 @@ class Settings:
         self._project = self._read(file)
         self._merge()
 
-    @property
+    @cached_property
     def values(self) -> Values:
-        """The general settings."""
+        """The general settings; cached until something changes."""
         return self.section((), Values)
 
     @property
@@ -216,6 +225,7 @@ class Settings:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
         self._merged = merge_layers(merge_layers(self._user, project), self._overrides)
         self._sections.clear()
+        self.__dict__.pop("values", None)
         for listener in tuple(self._listeners):
             listener()
 

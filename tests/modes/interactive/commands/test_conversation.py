@@ -10,7 +10,8 @@ import pytest
 from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import BeforeSwitch, SwitchDecision
+from pi.coding.extension_host.events.answers import Cancel
+from pi.coding.extension_host.events.session import SessionBeforeSwitchEvent
 from pi.testing import says
 from tests.coding.runtime.stage import kinds
 from tests.modes.interactive.commands.acting import acting, at_work
@@ -28,7 +29,7 @@ async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
 async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
-        on.stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+        on.stage.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id == before

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from pi.base.clock import Clock
 from pi.base.records import Record
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.ui import ExtensionUI, Mode
 
@@ -20,7 +21,7 @@ from pi.coding.port.ui import ExtensionUI, Mode
 class HostState(Record, eq=False):
     """What all extensions of a session share; values that change are callables."""
 
-    hooks: Hooks
+    bus: EventBus
     registries: Registries
     providers: Providers
     events: ExtensionChannel

@@ -32,7 +32,7 @@ from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag, check_flag
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.handlers import Handler, require_parameters
+from pi.coding.extension_host.events.handlers import Handler, require_parameters, subscribe_handler
 from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
@@ -69,7 +69,10 @@ class LoadedExtension(Record, eq=False):
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
     """Subscribe a handler."""
-    end = instance.state.hooks.subscribe(event, handler, instance.context, instance.owner, at)
+    state = instance.state
+    end = subscribe_handler(
+        state.bus, state.watchdog, event, handler, instance.context, instance.owner, at
+    )
     return instance.keep(end)
 
 
@@ -243,7 +246,7 @@ def _own_ui(owner: Owner, scope: Scope, link: SessionLink, state: HostState) -> 
         owner=owner,
         scope=scope,
         link=link,
-        hooks=state.hooks,
+        bus=state.bus,
         watchdog=state.watchdog,
         facts=state.registries.facts,
         failed=state.failed,

@@ -17,7 +17,8 @@ from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.base.records import Record, replace
-from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.bus import EventBus
+from pi.coding.extension_host.events.handlers import DECISIONS
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
     BeforeProviderHeadersEvent,
@@ -176,9 +177,9 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
 _KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
 
 
-def with_provider_events(request: ModelRequest, hooks: Hooks) -> ModelRequest:
+def with_provider_events(request: ModelRequest, bus: EventBus) -> ModelRequest:
     """Add the provider events to ``request``, if a handler subscribed to one of them."""
-    if not any(map(hooks.has_subscribers, _KINDS)):
+    if not any(map(bus.has_subscribers, _KINDS)):
         return request
     options = request.options
     headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}
@@ -187,13 +188,16 @@ def with_provider_events(request: ModelRequest, hooks: Hooks) -> ModelRequest:
         if options.on_payload is not None:
             payload = await options.on_payload(payload, model) or payload
         # Changed in place: wires build the headers after ``on_payload`` returned.
-        await hooks.emit(BeforeProviderHeadersEvent(headers=headers))
-        return (await hooks.query(BeforeProviderRequestEvent(payload=payload))).payload
+        await bus.emit(BeforeProviderHeadersEvent(headers=headers), raises=DECISIONS)
+        question = BeforeProviderRequestEvent(payload=payload)
+        return (await bus.query(question, raises=DECISIONS)).payload
 
     async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
         if options.on_response is not None:
             await options.on_response(status, headers, model)
-        await hooks.emit(AfterProviderResponseEvent(status=status, headers=dict(headers)))
+        await bus.emit(
+            AfterProviderResponseEvent(status=status, headers=dict(headers)), raises=DECISIONS
+        )
 
     return replace(
         request,

@@ -8,7 +8,7 @@ from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
 from pi.ai.messages import ToolCall
 from pi.ai.stream import EventStream
-from pi.coding.bus import PASSED_ON
+from pi.coding.bus import PASSED_ON, EventBus
 from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
@@ -18,7 +18,7 @@ from pi.coding.extension_host.contributions.model_wraps import (
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
-from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer
 from pi.coding.prompt import tagged
@@ -30,13 +30,13 @@ class SessionWraps:
     def __init__(
         self,
         registries: Registries,
-        hooks: Hooks,
+        bus: EventBus,
         policy: ExtensionPolicy,
         failed: ReportHandlerFailure,
         inherited: SessionWraps | None,
     ) -> None:
         self._registries = registries
-        self._hooks = hooks
+        self._bus = bus
         self._policy = policy
         self._failed = failed
         self._inherited = inherited
@@ -67,7 +67,7 @@ class SessionWraps:
         self, request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
     ) -> EventStream:
         """Send a request through all wraps of this session."""
-        request = with_provider_events(request, self._hooks)
+        request = with_provider_events(request, self._bus)
         wraps = [each.wrap for each in self._model_wraps() if each.concerns(request.purpose)]
         return stream_through(wraps, request, ask) if wraps else ask(request)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from pi.agent.agent import Agent
 from pi.agent.events import (
     AgentEnd,
     AgentSettled,
@@ -22,44 +23,39 @@ from pi.agent.events import (
 )
 from pi.agent.policy import Boundary, Next, Policy, Request, ToolRefused
 from pi.agent.tools.tool import ToolResult
-from pi.ai.messages import AssistantMessage, SystemMessage, ToolCall, ToolResultMessage
+from pi.ai.messages import AssistantMessage, Image, SystemMessage, ToolCall, ToolResultMessage
 from pi.ai.transcript import final_tools
 from pi.base.clock import Clock
 from pi.base.records import replace
-from pi.coding.bus import Event
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.events.answers import BLOCKED
-from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.answers import BLOCKED, as_custom_message
+from pi.coding.extension_host.events.handlers import DECISIONS
 from pi.coding.extension_host.events.run import (
     AgentBeforeSettleEvent,
-    AgentEndEvent,
-    AgentSettledEvent,
-    AgentStartEvent,
     BeforeAgentStartEvent,
     BoundaryContext,
     ContextEvent,
     ContextWithSystemEvent,
     MessageEndEvent,
-    MessageStartEvent,
+    MessageUpdateEvent,
     ToolCallEvent,
-    ToolExecutionEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
     ToolResultEvent,
     TurnEndEvent,
     TurnStartEvent,
 )
+from pi.coding.extension_host.events.session import SessionInfoChanged, SessionInfoChangedEvent
 from pi.coding.extension_host.events.updates import Updates
-from pi.coding.prompt import PromptParts, SystemPromptOptions, ToolNote, tagged
-from pi.coding.session.entries import MessageEntry
+from pi.coding.prompt import PromptParts, SystemPromptOptions, ToolNote, prompt_sections, tagged
+from pi.coding.session.entries import MessageEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 
 
 class ExtensionPolicy(Policy):
     """Calls handlers at the hooks of a run; does nothing for events without handlers."""
 
-    def __init__(self, hooks: Hooks, session: Callable[[], HostedSession]) -> None:
-        self._hooks = hooks
+    def __init__(self, bus: EventBus, session: Callable[[], HostedSession]) -> None:
+        self._bus = bus
         self._session = session
         self.turn_index = 0
         self.forced_prompt: str | None = None
@@ -69,11 +65,11 @@ class ExtensionPolicy(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """``context`` and ``context_with_system``."""
-        if self._hooks.has_subscribers(ContextEvent):
+        if self._bus.has_subscribers(ContextEvent):
             request = await self._without_instructions(request)
-        if self._hooks.has_subscribers(ContextWithSystemEvent):
+        if self._bus.has_subscribers(ContextWithSystemEvent):
             given = ContextWithSystemEvent(messages=tuple(request.messages))
-            asked = await self._hooks.query(given)
+            asked = await self._bus.query(given, raises=DECISIONS)
             if asked is not given:
                 request = replace(request, messages=asked.messages)
         if self.forced_prompt is not None:
@@ -83,19 +79,20 @@ class ExtensionPolicy(Policy):
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """``message_end`` of an answer."""
         self.answer_asked = True
-        if not self._hooks.has_subscribers(MessageEndEvent):
+        if not self._bus.has_subscribers(MessageEndEvent):
             return answer
-        asked = await self._hooks.query(MessageEndEvent(message=answer))
+        asked = await self._bus.query(MessageEndEvent(message=answer), raises=DECISIONS)
         message: AssistantMessage = asked.message
         return message
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """``tool_call``: changed in place, or blocked."""
-        if not self._hooks.has_subscribers(ToolCallEvent):
+        if not self._bus.has_subscribers(ToolCallEvent):
             return call
         arguments = copy.deepcopy(call.arguments)
-        asked = await self._hooks.query(
-            ToolCallEvent(tool_name=call.name, tool_call_id=call.id, input=arguments)
+        asked = await self._bus.query(
+            ToolCallEvent(tool_name=call.name, tool_call_id=call.id, input=arguments),
+            raises=DECISIONS,
         )
         if asked.blocked is not None:
             raise ToolRefused(asked.blocked.reason or BLOCKED, terminate=asked.blocked.terminate)
@@ -103,7 +100,7 @@ class ExtensionPolicy(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """``tool_result``: each handler sees the result of the previous one."""
-        if not self._hooks.has_subscribers(ToolResultEvent):
+        if not self._bus.has_subscribers(ToolResultEvent):
             return result
         given = ToolResultEvent(
             tool_name=call.name,
@@ -114,7 +111,7 @@ class ExtensionPolicy(Policy):
             is_error=result.is_error,
             usage=result.usage,
         )
-        asked = await self._hooks.query(given)
+        asked = await self._bus.query(given, raises=DECISIONS)
         return replace(
             result,
             content=asked.content,
@@ -125,12 +122,34 @@ class ExtensionPolicy(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """``turn_end`` and ``agent_before_settle``."""
-        if at.kind == "turn" and self._hooks.has_subscribers(TurnEndEvent):
-            return _merged(at.next, await self._hooks.query(self._turn_end(at)))
-        if at.kind == "settle" and self._hooks.has_subscribers(AgentBeforeSettleEvent):
+        if at.kind == "turn" and self._bus.has_subscribers(TurnEndEvent):
+            asked = await self._bus.query(self._turn_end(at), raises=DECISIONS)
+            return _merged(at.next, asked)
+        if at.kind == "settle" and self._bus.has_subscribers(AgentBeforeSettleEvent):
             question = AgentBeforeSettleEvent(outcome=at.outcome, context=self._context())
-            return _merged(at.next, await self._hooks.query(question))
+            return _merged(at.next, await self._bus.query(question, raises=DECISIONS))
         return at.next
+
+    async def before_agent_start(
+        self, prompt: str, images: tuple[Image, ...], parts: PromptParts, *, now_ms: int
+    ) -> tuple[PromptParts, tuple[SessionMessage, ...]]:
+        """``before_agent_start``: returns the changed prompt parts and the added messages."""
+        if not self._bus.has_subscribers(BeforeAgentStartEvent):
+            return parts, ()
+        options = options_from(parts)
+        asked = await self._bus.query(
+            BeforeAgentStartEvent(
+                prompt=prompt,
+                images=images,
+                system_prompt=_prompt(parts),
+                system_prompt_options=options,
+            )
+        )
+        messages = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
+        if options != options_from(parts):
+            parts = with_options(parts, options)
+        self.forced_prompt = forced_prompt(asked, _prompt(parts))
+        return parts, messages
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
         ids = _latest_ids(self._session().talk.log, 1 + len(at.results))
@@ -158,7 +177,7 @@ class ExtensionPolicy(Policy):
         said = [each for each in request.messages if isinstance(each, SystemMessage)]
         rest = tuple(each for each in request.messages if not isinstance(each, SystemMessage))
         given = ContextEvent(messages=rest)
-        asked = await self._hooks.query(given)
+        asked = await self._bus.query(given, raises=DECISIONS)
         if asked is given:
             return request
         return replace(request, messages=(*said, *asked.messages))
@@ -170,6 +189,10 @@ def _merged(decision: Next, asked: TurnEndEvent | AgentBeforeSettleEvent) -> Nex
     if asked.continue_ and decision.action == "go_on":
         return replace(decision, action="again", entries=entries)
     return replace(decision, entries=entries)
+
+
+def _prompt(parts: PromptParts) -> str:
+    return "\n\n".join(prompt_sections(parts).values())
 
 
 def _instructed(request: Request, prompt: str) -> Request:
@@ -199,18 +222,31 @@ def _latest_ids(log: SessionLog, count: int) -> list[str]:
     return found[::-1]
 
 
-class Listening:
-    """Dispatches the events of the agent to extensions."""
+class AgentEventForwarder:
+    """Publishes the events of the agent on the bus of the session, for extensions."""
+
+    CHANGED = (AgentStart, TurnStart, MessageStart, MessageEnd, AgentSettled, SessionInfoChanged)
+    """Events with bookkeeping, or for which extensions get another record."""
+    UNCHANGED = (AgentEnd, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd)
 
     def __init__(
-        self, hooks: Hooks, policy: ExtensionPolicy, updates: Updates, clock: Clock
+        self, bus: EventBus, policy: ExtensionPolicy, updates: Updates, clock: Clock
     ) -> None:
-        self._hooks = hooks
+        self._bus = bus
         self._policy = policy
         self._updates = updates
         self._clock = clock
         self._finished: Any = None
         """The message that handlers already got before it was stored."""
+        self._agent: Agent
+        self._end_tokens: Callable[[], None] | None = None
+
+    def connect(self, agent: Agent) -> None:
+        """Subscribe to the events of an agent."""
+        self._agent = agent
+        agent.subscribe(self.handle_event, kinds=self.CHANGED)
+        agent.subscribe(self._bus.emit, kinds=self.UNCHANGED)
+        agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:
         """Emit ``message_start`` and ``message_end`` of a whole message.
@@ -219,79 +255,53 @@ class Listening:
 
         Without a handler of ``message_end``, both follow with the events of the agent.
         """
-        if not self._hooks.has_subscribers(MessageEndEvent):
+        if not self._bus.has_subscribers(MessageEndEvent):
             return message
-        await self._hooks.emit(MessageStartEvent(message=message))
-        self._finished = (await self._hooks.query(MessageEndEvent(message=message))).message
+        await self._bus.emit(MessageStart(message=message), raises=DECISIONS)
+        asked = await self._bus.query(MessageEndEvent(message=message), raises=DECISIONS)
+        self._finished = asked.message
         return self._finished
 
     async def handle_event(self, event: Any) -> None:
-        """Dispatch one event of the agent, except tokens."""
+        """Publish one of the events ``CHANGED``."""
         match event:
             case AgentStart():
                 self._policy.turn_index = -1
+                self._follow_tokens(enabled=self._bus.has_subscribers(MessageUpdateEvent))
             case TurnStart():
                 self._policy.turn_index += 1
-            case MessageEnd(message=AssistantMessage()):
-                await self._updates.flushed()
-                asked, self._policy.answer_asked = self._policy.answer_asked, False
-                if asked:
-                    return  # handlers got it before it was stored
+                event = TurnStartEvent(
+                    turn_index=self._policy.turn_index, timestamp=self._clock.now_ms()
+                )
             case MessageStart(message=message) if message is self._finished:
                 return
-            case MessageEnd(message=message) if message is self._finished:
-                self._finished = None
-                return
+            case MessageEnd(message=message):
+                if isinstance(message, AssistantMessage):
+                    await self._updates.flushed()
+                    asked, self._policy.answer_asked = self._policy.answer_asked, False
+                    if asked:
+                        return  # handlers got it before it was stored
+                if message is self._finished:
+                    self._finished = None
+                    return
+                event = MessageEndEvent(message=message)
             case AgentSettled():
                 self._policy.forced_prompt = None
-            case _:
-                pass
-        made = _MAKERS.get(type(event))
-        if made is not None and self._hooks.has_subscribers(made[0]):
-            await self._hooks.emit(made[1](event, self))
+            case SessionInfoChanged(name=name):
+                event = SessionInfoChangedEvent(name=name or None)
+        await self._bus.emit(event)
 
-    def handle_token(self, event: MessageUpdate) -> None:
-        """Dispatch one token."""
-        self._updates.put(event.assistant_message_event)
+    def _follow_tokens(self, *, enabled: bool) -> None:
+        """Subscribe to the tokens of a run only while an extension wants them."""
+        if not enabled and self._end_tokens is not None:
+            self._end_tokens()
+            self._end_tokens = None
+        elif enabled and self._end_tokens is None:
+            self._end_tokens = self._agent.subscribe(self._handle_token)
 
-    def turn_start(self) -> TurnStartEvent:
-        """The event of a turn that begins now."""
-        return TurnStartEvent(turn_index=self._policy.turn_index, timestamp=self._clock.now_ms())
-
-
-_MAKERS: dict[type, tuple[type[Event], Callable[[Any, Listening], Event]]] = {
-    AgentStart: (AgentStartEvent, lambda event, _: AgentStartEvent()),
-    AgentEnd: (AgentEndEvent, lambda event, _: AgentEndEvent(messages=event.messages)),
-    AgentSettled: (AgentSettledEvent, lambda event, _: AgentSettledEvent()),
-    TurnStart: (TurnStartEvent, lambda event, listening: listening.turn_start()),
-    MessageStart: (MessageStartEvent, lambda event, _: MessageStartEvent(message=event.message)),
-    MessageEnd: (MessageEndEvent, lambda event, _: MessageEndEvent(message=event.message)),
-    ToolExecutionStart: (
-        ToolExecutionStartEvent,
-        lambda event, _: ToolExecutionStartEvent(
-            tool_call_id=event.tool_call_id, tool_name=event.tool_name, args=event.args
-        ),
-    ),
-    ToolExecutionUpdate: (
-        ToolExecutionUpdateEvent,
-        lambda event, _: ToolExecutionUpdateEvent(
-            tool_call_id=event.tool_call_id,
-            tool_name=event.tool_name,
-            args=event.args,
-            partial_result=event.partial_result,
-        ),
-    ),
-    ToolExecutionEnd: (
-        ToolExecutionEndEvent,
-        lambda event, _: ToolExecutionEndEvent(
-            tool_call_id=event.tool_call_id,
-            tool_name=event.tool_name,
-            result=event.result,
-            is_error=event.is_error,
-        ),
-    ),
-}
-"""Builds the event of extensions from each event of the agent."""
+    def _handle_token(self, event: object) -> None:
+        if type(event) is MessageUpdate:
+            self._updates.put(event.assistant_message_event)
 
 
 def options_from(parts: PromptParts) -> SystemPromptOptions:

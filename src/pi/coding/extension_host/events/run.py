@@ -1,4 +1,4 @@
-"""Events of a run."""
+"""Events of a run that have no record of ``pi.agent.events``, or that take answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, field
 
-from pi.agent.events import ToolOutput
 from pi.ai.events import BlockEvent
 from pi.ai.messages import (
     AssistantMessage,
@@ -20,7 +19,6 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
 from pi.coding.extension_host.events.answers import (
@@ -33,16 +31,8 @@ from pi.coding.extension_host.events.answers import (
     ToolResultAnswer,
     as_draft,
 )
-from pi.coding.extension_host.events.session import InputAnswer, SaidInput
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import Entry, SessionMessage
-
-
-class InputEvent(SaidInput):
-    """Input arrived; a handler can change it or handle it."""
-
-    answer: ClassVar[type[Record]] = InputAnswer
-    streaming_behavior: Literal["steer", "followUp"] | None = None
 
 
 class BeforeAgentStartEvent(Query):
@@ -63,20 +53,6 @@ class BeforeAgentStartEvent(Query):
         said = () if answer.message is None else (answer.message,)
         prompt = self.replacement if answer.system_prompt is None else answer.system_prompt
         return replace(self, messages=self.messages + said, replacement=prompt)
-
-
-class AgentStartEvent(Event):
-    """A run begins."""
-
-
-class AgentEndEvent(Event):
-    """A run ends; ``messages`` are those it added."""
-
-    messages: tuple[Any, ...]
-
-
-class AgentSettledEvent(Event):
-    """The agent is idle: no queued message or retry is left."""
 
 
 class TurnStartEvent(Event):
@@ -180,12 +156,6 @@ class ContextWithSystemEvent(_Context):
     """The messages of a request, with system messages."""
 
 
-class MessageStartEvent(Event):
-    """A message begins."""
-
-    message: Any
-
-
 class MessageUpdateEvent:
     """The answer has grown; ``message`` is built when it is read."""
 
@@ -218,32 +188,6 @@ class MessageEndEvent(Query):
         if isinstance(new, ToolResultMessage) and new.tool_call_id != old.tool_call_id:
             raise TypeError("a tool result must keep its tool_call_id")
         return replace(self, message=new)
-
-
-class ToolExecutionStartEvent(Event):
-    """A tool call is about to run."""
-
-    tool_call_id: str
-    tool_name: str
-    args: Json
-
-
-class ToolExecutionUpdateEvent(Event):
-    """A running tool reports progress."""
-
-    tool_call_id: str
-    tool_name: str
-    args: Json
-    partial_result: ToolOutput
-
-
-class ToolExecutionEndEvent(Event):
-    """A tool call has ended."""
-
-    tool_call_id: str
-    tool_name: str
-    result: ToolOutput
-    is_error: bool
 
 
 class ToolCallEvent(Query):
@@ -285,21 +229,6 @@ class ToolResultEvent(Query):
         """Replaces the given fields."""
         named = {name: getattr(answer, name) for name in answer.__struct_fields__}
         return replace(self, **{name: new for name, new in named.items() if new is not UNSET})
-
-
-class ModelSelectEvent(Event):
-    """The model has changed."""
-
-    model: Model
-    previous_model: Model | None
-    source: Literal["set", "cycle", "restore"]
-
-
-class ThinkingLevelSelectEvent(Event):
-    """The thinking level has changed."""
-
-    level: ThinkingLevel
-    previous_level: ThinkingLevel
 
 
 class BeforeProviderHeadersEvent(Event):

@@ -8,8 +8,9 @@ from inspect import iscoroutinefunction
 
 from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage
-from pi.coding.bus import PASSED_ON
-from pi.coding.extension_host.events.handlers import Hook, Hooks
+from pi.base.tasks import maybe_await
+from pi.coding.bus import PASSED_ON, EventBus, Registered, Subscriber
+from pi.coding.extension_host.events.handlers import HandlerCall
 from pi.coding.extension_host.events.run import MessageUpdateEvent
 
 Partial = Callable[[], AssistantMessage | None]
@@ -30,9 +31,9 @@ def merge_update(events: list[BlockEvent], new: BlockEvent) -> None:
 class Mailbox:
     """Updates that one async handler has not seen yet."""
 
-    def __init__(self, hook: Hook, hooks: Hooks, partial: Partial) -> None:
-        self._hook = hook
-        self._hooks = hooks
+    def __init__(self, row: Registered[Subscriber], bus: EventBus, partial: Partial) -> None:
+        self._row = row
+        self._bus = bus
         self._partial = partial
         self._waiting: list[BlockEvent] = []
         self._worker: asyncio.Task[None] | None = None
@@ -59,9 +60,9 @@ class Mailbox:
             while self._waiting:
                 event = MessageUpdateEvent(self._waiting.pop(0), self._partial)
                 try:
-                    await self._hooks.call(self._hook, event)
+                    await maybe_await(self._row.value(event))
                 except Exception as error:
-                    self._hooks.failed(self._hook, event, error)
+                    self._bus.report_failure(self._row.owner, event, error)
         finally:
             self._worker = None
 
@@ -69,28 +70,29 @@ class Mailbox:
 class Updates:
     """Dispatches tokens to handlers; a slow handler never delays the answer."""
 
-    def __init__(self, hooks: Hooks, partial: Partial) -> None:
-        self._hooks = hooks
+    def __init__(self, bus: EventBus, partial: Partial) -> None:
+        self._bus = bus
         self._partial = partial
-        self._boxes: dict[Hook, Mailbox] = {}
+        self._boxes: dict[Registered[Subscriber], Mailbox] = {}
 
     def put(self, event: BlockEvent) -> None:
         """Dispatch ``event``: at once to functions, queued to coroutines."""
         update: MessageUpdateEvent | None = None
-        for hook in self._hooks.hooks(MessageUpdateEvent):
-            if iscoroutinefunction(hook.call):
-                box = self._boxes.get(hook)
+        for row in self._bus.subscribers(MessageUpdateEvent):
+            call = row.value
+            if not isinstance(call, HandlerCall) or iscoroutinefunction(call.handler):
+                box = self._boxes.get(row)
                 if box is None:
-                    box = self._boxes[hook] = Mailbox(hook, self._hooks, self._partial)
+                    box = self._boxes[row] = Mailbox(row, self._bus, self._partial)
                 box.put(event)
                 continue
             update = update or MessageUpdateEvent(event, self._partial)
             try:
-                hook.call(update, hook.context)
+                call.handler(update, call.context)
             except PASSED_ON:
                 raise
             except BaseException as error:
-                self._hooks.failed(hook, update, error)
+                self._bus.report_failure(row.owner, update, error)
 
     async def flushed(self) -> None:
         """Wait until all handlers have seen everything."""

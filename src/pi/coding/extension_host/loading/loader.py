@@ -105,19 +105,20 @@ class ExtensionLoader:
 
     def _record(self, candidate: Candidate) -> _Deferred | None:
         """Record a candidate. Returns it if this mode can use it and it is new."""
-        if candidate.where in self._infos:
+        where = candidate.where
+        if where in self._infos:
             return None
-        self._infos[candidate.where] = _info(candidate)
+        self._infos[where] = _info(candidate, where)
         try:
             manifest = candidate.declared()
-            check_version(manifest, candidate.where)
+            check_version(manifest, where)
         except Exception as error:
             self._refuse(candidate, error)
             return None
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
-            self._infos[candidate.where] = _info(candidate)
-        self._candidates[candidate.where] = candidate
+            self._infos[where] = replace(self._infos[where], name=manifest.name)
+        self._candidates[where] = candidate
         if not supports_mode(manifest, self._state.mode()):
             return None
         return _Deferred(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
@@ -163,20 +164,22 @@ class ExtensionLoader:
 
         self._stalls.watch()
         began = self._state.clock.monotonic()
-        instance = self._instances[candidate.where] = self._instance(candidate)
+        where = candidate.where
+        instance = self._instances[where] = self._instance(candidate)
         try:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
             await contained(partial(function, api), self._state.watchdog.watch)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            await self._unload_one(candidate.where)
+            await self._unload_one(where)
             raise
         except BaseException as error:  # extension code can raise anything
-            await self._unload_one(candidate.where)
+            await self._unload_one(where)
             self._refuse(candidate, error)
             return
         took = (self._state.clock.monotonic() - began) * 1000
-        self._infos[candidate.where] = replace(_info(candidate), state="loaded", milliseconds=took)
+        info = _info(candidate, where)
+        self._infos[where] = replace(info, state="loaded", milliseconds=took)
 
     async def _unload_one(self, where: str) -> None:
         instance = self._instances.pop(where, None)
@@ -187,9 +190,11 @@ class ExtensionLoader:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ExtensionError):
             reason = error.explain()
-        log.warning("extension %s was not loaded", candidate.where, exc_info=error)
-        self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=reason)
-        self._report(f"Warning: extension {candidate.where} was not loaded: {reason}")
+        where = candidate.where
+        log.warning("extension %s was not loaded", where, exc_info=error)
+        info = _info(candidate, where)
+        self._infos[where] = replace(info, state="failed", problem=reason)
+        self._report(f"Warning: extension {where} was not loaded: {reason}")
 
     def _instance(self, candidate: Candidate) -> LoadedExtension:
         number = [*self._infos].index(candidate.where)
@@ -201,10 +206,10 @@ class ExtensionLoader:
         return None if new is None else new.command_context
 
 
-def _info(candidate: Candidate) -> ExtensionInfo:
+def _info(candidate: Candidate, where: str) -> ExtensionInfo:
     return ExtensionInfo(
         name=candidate.name,
-        path=candidate.where,
+        path=where,
         rank=candidate.rank,
         source=candidate.source.source,
     )

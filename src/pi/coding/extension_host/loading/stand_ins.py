@@ -76,15 +76,15 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 def _event(
     instance: LoadedExtension, name: str, conditions: Sequence[Condition], activate: Activate
 ) -> None:
-    hooks = instance.state.hooks
+    bus = instance.state.bus
 
     async def handle(event: Any, ctx: Any) -> Any:
         if not any(condition(event) for condition in conditions):
             return None
         await activate()
-        for hook in hooks.hooks(type(event)):
-            if hook.owner.path == instance.owner.path:
-                answer = await hooks.call(hook, event)
+        for row in bus.subscribers(type(event)):
+            if row.owner.path == instance.owner.path:
+                answer = await maybe_await(row.value(event))
                 if answer is not None:
                     return answer
         return None

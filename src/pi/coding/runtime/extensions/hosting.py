@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi.coding.bus import Bus
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
-from pi.coding.extension_host.events.session import SessionStarted, Switched
+from pi.coding.extension_host.events.session import (
+    ResourcesDiscoverEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+)
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession
@@ -20,7 +24,6 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.events.answers import ResourcesAnswer
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.port.ui import ExtensionUI, Mode
-    from pi.coding.runtime.extension_bridge import ExtensionBridge
 
 
 class ExtensionHosting:
@@ -36,7 +39,7 @@ class ExtensionHosting:
         contributions: ExtensionContributions,
         new_host: Callable[[], ExtensionHost],
         sources: ExtensionSources,
-        bus: Bus,
+        bus: EventBus,
         *,
         mode: Mode,
     ) -> None:
@@ -50,7 +53,6 @@ class ExtensionHosting:
         self._core: LiveSession
         self._serve: Callable[[], ServedSession] | None = None
         self._session: ServedSession | None = None
-        self._bridge: ExtensionBridge | None = None
         self._discovered: Callable[[ResourcesAnswer], None]
         self.theme_paths: tuple[Path, ...] = ()
         """Files and folders of themes that extensions provide."""
@@ -67,7 +69,6 @@ class ExtensionHosting:
     def make_host(self) -> ExtensionHost:
         """Create the host even if there is no extension."""
         self._contributions.host = host = self._new_host()
-        host.listen(self._bus)
         host.loading.add_deferred(self._sleeping.activate_all())
         if self._attached is not None:
             host.attach(*self._attached)
@@ -101,40 +102,38 @@ class ExtensionHosting:
         ``session`` creates the facade for extensions and binds it to the host.
         """
         self._core, self._serve, self._discovered = core, session, discovered
-        self._bus.subscribe(Switched, self._on_switched)
-        self._bus.subscribe(SessionStarted, self._on_started)
+        self._bus.subscribe(SessionStartEvent, self._discover_resources, at="last")
+        self._bus.subscribe(SessionShutdownEvent, self._unload, at="last")
         if self._contributions.host is not None:
             self._connect(session)
+        self._wake_triggered()
 
     def _connect(self, serve: Callable[[], ServedSession]) -> None:
         """Connect host and session once both exist."""
-        from pi.coding.runtime.extension_bridge import ExtensionBridge
-
         self._session = serve()
-        self._bridge = ExtensionBridge(
-            self.host, self._core, load=self.load, discovered=self._add_resources
-        )
-        self._bridge.connect(self._bus)
+        self.host.forwarder.connect(self._core.agent)
         self._served.set()
 
-    def _add_resources(self, found: ResourcesAnswer) -> None:
-        """Add the resources that extensions provide."""
-        self.theme_paths = tuple(self._core.workspace.cwd / path for path in found.theme_paths)
-        self._discovered(found)
-
-    async def _on_switched(self, event: Switched) -> None:
-        """Load extensions of a session that had none so far."""
-        if self._contributions.host is None:
-            await self.load()
-            if self._bridge is not None:
-                await self._bridge.switched(event)
-
-    async def _on_started(self, event: SessionStarted) -> None:
-        """Load dormant extensions that wait for the content of the session."""
+    def _wake_triggered(self) -> None:
+        """Create the host if dormant extensions wait for the content of the session."""
         if self._sleeping.is_triggered(self._core.log, self._core.workspace.settings):
             self.make_host()
-            if self._bridge is not None:
-                await self._bridge.started(event)
+
+    async def _discover_resources(self, event: SessionStartEvent) -> None:
+        """Add the resources that extensions provide."""
+        if not self._bus.has_subscribers(ResourcesDiscoverEvent):
+            return
+        cwd = self._core.workspace.cwd
+        question = ResourcesDiscoverEvent(
+            cwd=str(cwd), reason="reload" if event.reason == "reload" else "startup"
+        )
+        found = (await self._bus.query(question)).found
+        self.theme_paths = tuple(cwd / path for path in found.theme_paths)
+        self._discovered(found)
+
+    async def _unload(self, event: SessionShutdownEvent) -> None:
+        if self._contributions.host is not None:
+            await self._contributions.host.unload()
 
     async def close(self) -> None:
         """Stop everything that extensions have started."""
@@ -161,6 +160,7 @@ class ExtensionHosting:
         self.theme_paths = ()
         await self.load_own(self._core.workspace.cwd)
         await self.load_project(self._core.workspace)
+        self._wake_triggered()
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = tuple(candidates)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pi.coding.compaction.events import TreeMoved
-from pi.coding.extension_host.events.session import SessionStarted, Switched
+from pi.coding.compaction.events import SessionTreeEvent
+from pi.coding.extension_host.events.session import SessionStartEvent, SessionSwitchEvent
 from pi.coding.runtime.extensions.calls import ExtensionCalls
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
@@ -33,10 +33,12 @@ class SessionExtensions(ExtensionCalls):
 
         ``reloaded`` is called when the session is the same, but its extensions were reloaded.
         """
-        self._bus.subscribe(Switched, lambda event: moved())
-        self._bus.subscribe(TreeMoved, lambda event: moved())
+        self._bus.subscribe(SessionSwitchEvent, lambda event: moved(), at="last")
+        self._bus.subscribe(SessionTreeEvent, lambda event: moved(), at="last")
         self._bus.subscribe(
-            SessionStarted, lambda event: reloaded() if event.reason == "reload" else None
+            SessionStartEvent,
+            lambda event: reloaded() if event.reason == "reload" else None,
+            at="last",
         )
 
     async def settled(self) -> None:

@@ -45,7 +45,7 @@ class Accounts:
         from pi.ai.auth.sign_in import sign_in  # lazy: logins are rare
 
         row, environ = self._row(provider), self._core.workspace.environment.values
-        values = self._core.workspace.values
+        values = self._core.workspace.settings.values
         network = Network(proxy=values.http_proxy)
         services = make_services(environ, self._core.machine.clock, network)
         try:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
-from pi.agent.events import Listener
+from pi.agent.events import Kinds, Listener
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming
 from pi.coding.runtime.extensions.session_extensions import SessionExtensions
 from pi.coding.runtime.live import LiveSession
@@ -107,9 +107,12 @@ class RunningSession:
         """Milliseconds since this session started; restarts with every new one."""
         return self._core.since_session_ms()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every public event, in order. Returns an unsubscribe function."""
-        return self._core.agent.subscribe(listener)
+    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
+        """Subscribe to public events, all or those of ``kinds``, in order.
+
+        Returns an unsubscribe function.
+        """
+        return self._core.agent.subscribe(listener, kinds=kinds)
 
     def events(self) -> EventFeed:
         """Return an iterator over all events from now on, until the session is closed."""
@@ -140,7 +143,7 @@ class RunningSession:
 
     async def start(self) -> None:
         """Emit the start event."""
-        await self._core.bus.emit(SessionStarted(reason="startup"))
+        await self._core.bus.emit(SessionStartEvent(reason="startup"))
 
     async def close(self) -> None:
         """Abort what is running, save the session and release its resources."""
@@ -150,7 +153,7 @@ class RunningSession:
         self.shell.stop()
         await self.stop()
         self.shell.flush()
-        await self._core.bus.emit(SessionEnding(reason="quit"))
+        await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
         self._core.log.close()
         await self._core.workspace.close()
         await self._close()

@@ -19,7 +19,7 @@ from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
-from pi.coding.extension_host.events.session import SessionEnding, WarmCache
+from pi.coding.extension_host.events.session import CacheWarmingDecisionEvent, SessionShutdownEvent
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import UsageEntry
 
@@ -32,13 +32,15 @@ RETURN_PROBABILITY = 0.5
 class CacheWarming:
     """Waits in the background; every other request restarts the wait."""
 
+    KINDS = (MessageStart, MessageEnd, AgentSettled)
+
     def __init__(self, core: LiveSession, stream: StreamFn) -> None:
         self._core = core
         self._stream = stream
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
         """Cost of refreshes during a run; written to the log when the run is over."""
-        core.bus.subscribe(SessionEnding, lambda _: self._stop())
+        core.bus.subscribe(SessionShutdownEvent, lambda _: self._stop())
 
     async def handle_event(self, event: object) -> None:
         """Handle an event of the agent."""
@@ -61,7 +63,7 @@ class CacheWarming:
 
     @property
     def _mode(self) -> str:
-        return self._core.workspace.values.cache_warming
+        return self._core.workspace.settings.values.cache_warming
 
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
@@ -130,12 +132,12 @@ def lifetime(model: Model, *, long: bool) -> int | None:
     return seconds if isinstance(seconds, int) and seconds > 0 else None
 
 
-def decision(model: Model, tokens: int, probability: float) -> WarmCache:
+def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecisionEvent:
     """Decide whether refreshing ``tokens`` pays off if they are needed with that probability."""
     rates = rates_for(model.cost, tokens)
     warm = tokens * rates.cache_read / MILLION
     miss = tokens * max(rates.cache_write, rates.input) / MILLION
-    return WarmCache(
+    return CacheWarmingDecisionEvent(
         warm_cost=warm,
         miss_cost=miss,
         continuation_probability=probability,

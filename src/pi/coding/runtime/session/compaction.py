@@ -1,11 +1,9 @@
-"""Compaction of a session: manual, while idle, and its summary requests."""
+"""Connects compaction to a session: settings, strategies, summary requests, manual compaction."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from contextvars import Context
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -13,18 +11,16 @@ from msgspec import UNSET
 
 from pi.agent.agent import StreamFn
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.events import AgentSettled, AgentStart
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.base.records import replace
-from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.extension_host.events.session import SessionStarted
+from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import (
     Attempt,
     RetrySettings,
@@ -142,7 +138,7 @@ def compaction_session(
         emit=core.emit,
         clock=core.machine.clock,
         options=lambda: compaction_options(core),
-        model=lambda: core.agent.model,
+        agent=core.agent,
         fallbacks=lambda: _fallbacks(core),
         ask=lambda model, reason, is_last: summaries.ask(
             model, "compaction", reason, is_last=is_last
@@ -159,7 +155,7 @@ class StrategyCheck:
         self._core = core
         self._reported = ""
 
-    def check(self, event: SessionStarted) -> None:
+    def check(self, event: SessionStartEvent) -> None:
         """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
         problem = unknown_strategy(options, extensions.strategies())
@@ -233,41 +229,3 @@ class CompactionControl:
         from pi.coding.compaction.execution import dropped
 
         return dropped(self._core.log)
-
-
-class IdleCompaction:
-    """Compacts an idle session: a timer runs from the end of a run to the start of the next."""
-
-    def __init__(self, core: LiveSession, compactor: Compactor, around: CompactionSession) -> None:
-        self._core = core
-        self._compactor = compactor
-        self._around = around
-        self._waiting: asyncio.Task[bool] | None = None
-
-    def handle_event(self, event: object) -> None:
-        """Handle an event of the agent."""
-        if isinstance(event, AgentStart):
-            self._stop()
-        elif isinstance(event, AgentSettled) and self._around.options().idle_enabled:
-            self._stop()
-            work = compact_when_idle(self._compactor, self._around, busy=self._busy)
-            self._waiting = asyncio.get_running_loop().create_task(
-                work, name="idle compaction", context=Context()
-            )
-
-    async def close(self) -> None:
-        """Stop the timer."""
-        waiting = self._waiting
-        self._stop()
-        if waiting is not None:
-            await asyncio.wait({waiting})
-
-    def _busy(self) -> bool:
-        """Whether a background job is running."""
-        running = self._core.workspace.commands.running
-        return bool(running) or self._core.busy or self._core.remote is not None
-
-    def _stop(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None

@@ -9,9 +9,9 @@ from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_leve
 from pi.ai.providers.chosen_servers import Standing
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import (
-    ModelSelected,
+    ModelSelectEvent,
     ThinkingLevelChanged,
-    ThinkingLevelSelected,
+    ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import CycledModel
@@ -96,7 +96,7 @@ class ModelSelection:
     def _report_other_owners(self) -> None:
         """Report servers whose owner has changed; the start reported those it checked."""
         last = chosen_model(self._core.log)
-        named = {self._core.workspace.values.default_provider, last and last.provider}
+        named = {self._core.workspace.settings.values.default_provider, last and last.provider}
         for standing in self._core.registry.not_chosen():
             if standing.state == "other owner" and standing.provider not in named:
                 self._core.machine.report(standing.refusal)
@@ -107,7 +107,7 @@ class ModelSelection:
 
         A configured provider counts as a selection, even if the variable of its key is not set.
         """
-        values = self._core.workspace.values
+        values = self._core.workspace.settings.values
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
         return not chosen and not self._core.registry.key_problems()
 
@@ -170,9 +170,9 @@ class ModelSelection:
         known = chosen_model(core.log)
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
-        await core.bus.emit(ModelSelected(model=model, previous=previous, source=source))
+        await core.bus.emit(ModelSelectEvent(model=model, previous_model=previous, source=source))
         if previous is None or not previous.reasoning:
-            thinking = thinking or core.workspace.values.default_thinking_level
+            thinking = thinking or core.workspace.settings.values.default_thinking_level
         await self.set_thinking_level(thinking or self.thinking_level)
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
@@ -202,7 +202,7 @@ class ModelSelection:
         core.agent.thinking_level = allowed
         await core.add(ThinkingLevelChange(thinking_level=allowed))
         await core.emit(ThinkingLevelChanged(level=allowed))
-        await core.bus.emit(ThinkingLevelSelected(level=allowed, previous=previous))
+        await core.bus.emit(ThinkingLevelSelectEvent(level=allowed, previous_level=previous))
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
         """Select the next supported thinking level; ``None`` if there is only one."""

@@ -51,7 +51,7 @@ class InterruptPolicy(Policy):
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Let the call run, unless a steering message is queued."""
-        immediate = self._core.workspace.values.interrupt_mode == "immediate"
+        immediate = self._core.workspace.settings.values.interrupt_mode == "immediate"
         if immediate and self._core.agent.inbox.steering:
             raise ToolRefused(SKIPPED)
         return call

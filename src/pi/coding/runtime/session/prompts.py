@@ -16,7 +16,7 @@ from pi.ai.messages import Image, Json, UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.tasks import Notifier
-from pi.coding.extension_host.events.session import BeforeRun, Input
+from pi.coding.extension_host.events.session import InputEvent
 from pi.coding.port.results import InputSource, Queues, Streaming
 from pi.coding.port.session import Accepted, Fill
 from pi.coding.prompt import PromptParts, prompt_sections
@@ -146,7 +146,9 @@ class PromptRunner:
             return None
         if source != "extension":  # a compaction may wait for an extension
             await self.gate.passed()
-        given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
+        given = InputEvent(
+            text=text, images=tuple(images), source=source, streaming_behavior=streaming
+        )
         if core.agent.is_running and streaming is None:
             raise AgentBusy(BUSY)
         given = await core.bus.query(given)
@@ -218,7 +220,9 @@ class PromptRunner:
         if self._core.remote is not None:
             await self._core.remote.prompt(text, images, streaming=streaming)
             return
-        said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
+        said = InputEvent(
+            text=text, images=tuple(images), source=source, streaming_behavior=streaming
+        )
         given = await self._core.bus.query(said)
         if not given.handled:
             text = self.expanded(given.text)
@@ -285,15 +289,18 @@ class PromptRunner:
 
     async def _ask_extensions(self, message: UserMessage) -> tuple[SessionMessage, ...]:
         """Let extensions change the instructions of a run; returns messages that they add."""
-        core = self._core
-        if not core.bus.has_subscribers(BeforeRun):
+        core, host = self._core, self._core.extensions.host
+        if host is None:
             return ()
+        waiting = host.next_turn.take()
         pictures = tuple(block for block in message.content if isinstance(block, Image))
-        given = BeforeRun(text=message_text(message), images=pictures, parts=self.parts())
-        asked = await core.bus.query(given)
-        if asked.parts is not given.parts:
-            core.agent.system_prompt = self._sections(asked.parts)
-        return asked.messages
+        parts, now_ms = self.parts(), core.machine.clock.now_ms()
+        changed, added = await host.policy.before_agent_start(
+            message_text(message), pictures, parts, now_ms=now_ms
+        )
+        if changed is not parts:
+            core.agent.system_prompt = self._sections(changed)
+        return waiting + added
 
     async def _handled_by_extension(self, text: str) -> bool:
         """Whether the text was handled by a command or input mode of an extension."""

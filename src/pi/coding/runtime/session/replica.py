@@ -10,7 +10,7 @@ import msgspec
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.ai.messages import AssistantMessage, Json
 from pi.base.json_lines import encode_line
-from pi.coding.compaction.events import TreeMoved
+from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.api.messages import ExtensionEvent
 from pi.coding.port.remote import FeedItem
 from pi.coding.port.results import SessionState
@@ -67,7 +67,7 @@ class ReplicaFollower:
         """Move the leaf like the remote side, and emit the move."""
         before = self._log.leaf_id
         self._log.move_to(id)
-        await self._core.bus.emit(TreeMoved(new_leaf_id=id, old_leaf_id=before))
+        await self._core.bus.emit(SessionTreeEvent(new_leaf_id=id, old_leaf_id=before))
 
     def _adopt(self, entry: Json | bytes | str) -> None:
         if isinstance(entry, dict):

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pi.agent.events import AgentSettled
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import UserBash
+from pi.coding.extension_host.events.session import UserBashEvent
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
 
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
+    from pi.coding.extension_host.events.answers import RunCommand
 
 
 class UserShell:
@@ -34,16 +34,19 @@ class UserShell:
         """Run a command to its end; ``on_text`` is called with its output as it arrives."""
         core = self._core
         core.require_local("run commands")
-        question = UserBash(
+        question = UserBashEvent(
             command=command,
             exclude_from_context=exclude_from_context,
             cwd=str(core.workspace.cwd),
-            on_text=on_text,
         )
         asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
-        result = asked.result or await core.workspace.commands.run(command, on_text=on_text)
+        result = asked.result
+        if asked.operations is not None:
+            result = await _run_by_extension(asked.operations, question, on_text)
+        if result is None:
+            result = await core.workspace.commands.run(command, on_text=on_text)
         self._keep(command, result, excluded=exclude_from_context)
         return result
 
@@ -59,8 +62,7 @@ class UserShell:
 
     def settled(self, event: object) -> None:
         """Flush when the agent has settled."""
-        if isinstance(event, AgentSettled):
-            self.flush()
+        self.flush()
 
     def _keep(self, command: str, result: BashResult, *, excluded: bool) -> None:
         run = BashExecution(
@@ -76,3 +78,13 @@ class UserShell:
         self._waiting.append(run)
         if not self._core.agent.is_running:
             self.flush()
+
+
+async def _run_by_extension(
+    run: RunCommand, question: UserBashEvent, on_text: OnOutput
+) -> BashResult | None:
+    """Run a command with the function of an extension. Raises ``PiError`` if that fails."""
+    try:
+        return await run(question.command, question.cwd, on_text)
+    except Exception as error:
+        raise PiError(str(error) or type(error).__name__) from error

@@ -12,11 +12,12 @@ from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import copy_artifacts
 from pi.coding.extension_host.events.session import (
-    BeforeFork,
-    BeforeSwitch,
-    SessionEnding,
-    SessionStarted,
-    Switched,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionForkEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    SessionSwitchEvent,
 )
 from pi.coding.models.starting import ModelPreferences, find_starting_model
 from pi.coding.port.results import Forked, Replaced
@@ -50,6 +51,7 @@ class SessionSwitcher:
         decide_trust: Callable[[Path], Awaitable[Trust]],
         workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
         record_model_choice: Callable[[], Awaitable[None]],
+        load_extensions: Callable[[], Awaitable[None]],
         begun: Callable[[], None],
     ) -> None:
         self._core = core
@@ -59,6 +61,8 @@ class SessionSwitcher:
         self._decide_trust = decide_trust
         self._workspace_under = workspace_under
         self._note_choices = record_model_choice
+        self._load_extensions = load_extensions
+        """Loads the extensions of the next session."""
         self._begun = begun
         """Called once the next session is in place."""
         self._choices: tuple[Model, ThinkingLevel, bool]
@@ -93,7 +97,7 @@ class SessionSwitcher:
         if asked.cancelled:
             return Forked(text="", cancelled=True)
         log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
-        if asked.keep_conversation:
+        if asked.skip_conversation_restore:
             log = file_operations.clone(self._core.log, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
@@ -107,7 +111,7 @@ class SessionSwitcher:
         asked = await self._ask_to_fork(entry_id, "at")
         if asked.cancelled:
             return Replaced(cancelled=True)
-        last = self._core.log.leaf_id if asked.keep_conversation else entry_id
+        last = self._core.log.leaf_id if asked.skip_conversation_restore else entry_id
         log = file_operations.fork_at(self._core.log, last, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
@@ -169,11 +173,13 @@ class SessionSwitcher:
             raise PiError(NOT_SAVED)
 
     async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
-        question = BeforeSwitch(reason=reason, target_session_file=target)
+        question = SessionBeforeSwitchEvent(reason=reason, target_session_file=_path_text(target))
         return (await self._core.bus.query(question)).cancelled
 
-    async def _ask_to_fork(self, id: str | None, position: Literal["before", "at"]) -> BeforeFork:
-        asked = await self._core.bus.query(BeforeFork(entry_id=id, position=position))
+    async def _ask_to_fork(
+        self, id: str | None, position: Literal["before", "at"]
+    ) -> SessionBeforeForkEvent:
+        asked = await self._core.bus.query(SessionBeforeForkEvent(entry_id=id, position=position))
         if asked.cancelled or not await self._forbidden("fork"):
             return asked
         return replace(asked, cancelled=True)
@@ -183,7 +189,7 @@ class SessionSwitcher:
     ) -> None:
         core = self._core
         await self._stop_all()
-        previous = core.log.file if core.log.is_saved else None
+        previous = _path_text(core.log.file) if core.log.is_saved else None
         cwd = Path(log.header.cwd)
         if remote is not None or not cwd.is_dir():
             cwd = core.workspace.cwd
@@ -192,7 +198,9 @@ class SessionSwitcher:
             # been added since trust was decided. Decided while the extensions are loaded that may
             # answer.
             trust = await self._decide_trust(cwd)
-            await core.bus.emit(SessionEnding(reason=reason, target_session_file=log.file))
+            await core.bus.emit(
+                SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
+            )
             await self._work_in(await self._workspace_under(trust, cwd, core.workspace))
         except BaseException:
             log.close()
@@ -202,13 +210,16 @@ class SessionSwitcher:
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
-        await core.bus.emit(Switched(reason=reason, previous_session_file=previous))
-        await core.bus.emit(SessionStarted(reason=reason, previous_session_file=previous))
+        await self._load_extensions()
+        await core.bus.emit(SessionSwitchEvent(reason=reason, previous_session_file=previous))
+        if reason == "fork":
+            await core.bus.emit(SessionForkEvent(previous_session_file=previous))
+        await core.bus.emit(SessionStartEvent(reason=reason, previous_session_file=previous))
         self._begun()
 
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace
-        core.workspace = workspace
+        core.use_workspace(workspace)
         if workspace.shell is not before.shell:  # opened again
             await before.close()
             core.toolbox.move_to(workspace)
@@ -230,7 +241,7 @@ class SessionSwitcher:
         core, known = self._core, chosen_model(self._core.log)
         if known is None:
             return
-        level, values = chosen_thinking_level(core.log), core.workspace.values
+        level, values = chosen_thinking_level(core.log), core.workspace.settings.values
         if level is None:
             named = f"{known.provider}/{known.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
@@ -246,6 +257,10 @@ class SessionSwitcher:
             core.has_model = True
         if start.note:
             core.machine.report(start.note)
+
+
+def _path_text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _give_artifacts(source: Path | None, fork: SessionLog) -> None:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
 from msgspec import UNSET
 
 from pi.agent.abort import Abort, Aborted
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings
+from pi.agent.compaction.compact import summarise_branch
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.summarise import Ask, SummaryInstructions
+from pi.ai.messages import UserMessage
+from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.compaction.events import BeforeTree, Notes, TreeMove, TreeMoved, notes_on, tree_move
+from pi.coding.compaction.events import (
+    Notes,
+    SessionBeforeTreeEvent,
+    SessionTreeEvent,
+    TreeMove,
+)
+from pi.coding.compaction.measuring import branch_items
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import Summaries
-from pi.coding.session.entries import BranchSummary, Label
+from pi.coding.session.entries import BranchSummary, Compaction, Entry, Label
+from pi.coding.session.log import SessionLog
 from pi.coding.session.views import landing
 
 
@@ -62,16 +75,17 @@ class TreeMoves:
             replace_instructions=replace_instructions,
             label=label,
         )
-        asked = await core.bus.query(BeforeTree(move=move))
-        if asked.cancelled:
+        asked = await core.bus.query(SessionBeforeTreeEvent(preparation=move))
+        if asked.decision.cancel:
             return Navigated(cancelled=True)
         # If the user chose "No summary", a summary of an extension is ignored as well.
-        ready = asked.summary if summarize else None
+        ready = asked.decision.summary if summarize else None
+        move = asked.decided_move
         try:
-            notes = ready or await self._notes(asked.move, enabled=summarize)
+            notes = ready or await self._notes(move, enabled=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
-        return await self._moved(asked.move, notes, from_hook=ready is not None)
+        return await self._moved(move, notes, from_hook=ready is not None)
 
     async def _notes(self, move: TreeMove, *, enabled: bool) -> Notes | None:
         core = self._core
@@ -112,7 +126,7 @@ class TreeMoves:
         if move.label:
             target = summary.id if summary else move.target_id
             await core.add(Label(target_id=target, label=move.label or UNSET))
-        moved = TreeMoved(
+        moved = SessionTreeEvent(
             new_leaf_id=core.log.leaf_id,
             old_leaf_id=move.old_leaf_id,
             summary_entry=summary if isinstance(summary, BranchSummary) else None,
@@ -120,3 +134,47 @@ class TreeMoves:
         )
         await core.bus.emit(moved)
         return Navigated(text=there.text, summary_id=summary.id if summary else None)
+
+
+def tree_move(log: SessionLog, target: str) -> TreeMove:
+    """Return what moving to ``target`` would leave."""
+    old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
+    shared = set(new)
+    left = [place for place in old if place not in shared]
+    common = [place for place in old if place in shared]
+    return TreeMove(
+        target_id=target,
+        old_leaf_id=log.leaf_id,
+        common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
+        entries=tuple(log.at(place) for place in left),
+    )
+
+
+async def notes_on(
+    move: TreeMove,
+    log: SessionLog,
+    ask: Ask,
+    options: BranchSummaryOptions,
+    *,
+    model: Model,
+) -> Notes:
+    """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
+    left = {entry.id: entry for entry in move.entries}
+    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
+    custom = move.custom_instructions
+    guidance = SummaryInstructions(
+        custom_instructions="" if move.replace_instructions else custom,
+        prompt=custom if move.replace_instructions else "",
+    )
+    settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
+    made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
+    return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
+
+
+def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
+    """Return ``item``; for a compaction with its summary, which is not on the branch itself."""
+    if not isinstance(entry, Compaction):
+        return item
+    details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
+    summary = UserMessage(content=entry.summary)
+    return replace(item, role="compactionSummary", message=summary, details=details)

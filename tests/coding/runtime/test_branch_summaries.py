@@ -5,9 +5,14 @@ from __future__ import annotations
 from pi.agent.compaction.summarise import SummaryRequest
 from pi.ai.messages import AssistantMessage, Text
 from pi.base.records import replace
-from pi.coding.bus import Bus
-from pi.coding.compaction.events import BeforeTree, Notes, TreeDecision, notes_on, tree_move
+from pi.coding.bus import EventBus
+from pi.coding.compaction.events import (
+    Notes,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+)
 from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.runtime.session.tree import notes_on, tree_move
 from pi.coding.session.entries import Compaction
 from tests.coding.compaction.stage import SMALL
 from tests.coding.compaction.test_measuring import answered, conversation, said
@@ -77,14 +82,18 @@ async def test_handlers_add_to_a_move_and_may_forbid_it() -> None:
     log = conversation().log
     root = said(log, "root")
     said(log, "left")
-    bus = Bus()
-    bus.subscribe(BeforeTree, lambda q: TreeDecision(label="here", summary=Notes(summary="n")))
+    bus = EventBus()
     bus.subscribe(
-        BeforeTree, lambda q: TreeDecision(custom_instructions="c", replace_instructions=True)
+        SessionBeforeTreeEvent, lambda q: TreeDecision(label="here", summary=Notes(summary="n"))
     )
-    asked = await bus.query(BeforeTree(move=tree_move(log, root)))
+    bus.subscribe(
+        SessionBeforeTreeEvent,
+        lambda q: TreeDecision(custom_instructions="c", replace_instructions=True),
+    )
+    asked = await bus.query(SessionBeforeTreeEvent(preparation=tree_move(log, root)))
 
-    assert (asked.move.label, asked.move.custom_instructions) == ("here", "c")
-    assert (asked.summary, asked.cancelled) == (Notes(summary="n"), False)
-    bus.subscribe(BeforeTree, lambda q: TreeDecision(cancel=True))
-    assert (await bus.query(BeforeTree(move=tree_move(log, root)))).is_settled
+    move = asked.decided_move
+    assert (move.label, move.custom_instructions) == ("here", "c")
+    assert (asked.decision.summary, asked.decision.cancel) == (Notes(summary="n"), False)
+    bus.subscribe(SessionBeforeTreeEvent, lambda q: TreeDecision(cancel=True))
+    assert (await bus.query(SessionBeforeTreeEvent(preparation=tree_move(log, root)))).is_settled
