@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -363,5 +364,10 @@ def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> Spawn
     if isinstance(error, FileNotFoundError):
         hint = "Install it, or check its name and PATH."
         return SpawnFailed(f"Cannot start {program}: there is no such program.", hint=hint)
+    if isinstance(error, OSError) and error.errno == errno.E2BIG:
+        return SpawnFailed(
+            f"Cannot start {program}: its arguments or the environment are too long.",
+            hint="Shorten them, or pass long text in a file.",
+        )
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return SpawnFailed(f"Cannot start {program}: {reason}.")
