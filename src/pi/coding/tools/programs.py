@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.coding.shell.environment import service_environment
@@ -103,11 +102,6 @@ STALL_SECONDS = 10.0
 
 ripgrep and fd open every ``.gitignore``, and block forever if one is a pipe.
 """
-IDLE_CPU_SHARE = 0.1
-"""CPU share up to which a program counts as idle.
-
-The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
-"""
 MAX_MEMORY_BYTES = 512 * 1024 * 1024
 """Limits a ripgrep that reads a ``.gitignore`` which is a link to ``/dev/zero``."""
 EXIT_GRACE_SECONDS = 5.0
@@ -179,7 +173,9 @@ async def read_program_output(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    waited, used = 0.0, _used(child.pid)
+    from pi.base.processes import usage_of  # not at the top: a start runs no program
+
+    waited, used = 0.0, usage_of(child.pid)
     while True:
         pause = STALL_SECONDS if silence is None else min(STALL_SECONDS, silence)
         try:
@@ -187,33 +183,11 @@ async def _piece(child: Child, name: str, silence: float | None) -> bytes:
                 return await child.output.read(READ_SIZE)
         except TimeoutError as error:
             waited += pause
-            before, used = used, _used(child.pid)
+            before, used = used, usage_of(child.pid)
             if silence is not None and waited >= silence:
                 raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from error
             if used is not None and before is not None and used.is_idle_since(before, pause):
                 raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from error
-
-
-class _Used(NamedTuple):
-    """Resources that a process has used so far."""
-
-    cpu: float
-    """Seconds."""
-    io: str
-    """The I/O counters of ``/proc``, as text."""
-
-    def is_idle_since(self, before: _Used, seconds: float) -> bool:
-        return self.io == before.io and self.cpu - before.cpu < IDLE_CPU_SHARE * seconds
-
-
-def _used(pid: int) -> _Used | None:
-    """Return the resource use of a process; ``None`` without ``/proc``."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-        return _Used(ticks / os.sysconf("SC_CLK_TCK"), Path(f"/proc/{pid}/io").read_text())
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def _limit_memory(pid: int) -> None:
