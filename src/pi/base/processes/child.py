@@ -215,6 +215,10 @@ The worker threads of a hung ripgrep poll for work: measured 2 % with two thread
 """
 
 
+LOOKS = 6
+"""Looks at a program in the time after which it counts as stalled."""
+
+
 class Usage(Record):
     """Resources that a program and its descendants have used so far."""
 
@@ -249,15 +253,17 @@ def usage_of(pid: int) -> Usage | None:
 async def _is_stalled(child: Child, seconds: float) -> bool:
     """Wait until the program has ended, or did nothing for ``seconds``."""
     used = await asyncio.to_thread(usage_of, child.pid)
-    while True:
+    pause, idle = seconds / LOOKS, 0
+    while idle < LOOKS:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(pause):
                 await child.wait()
             return False
         except TimeoutError:
             before, used = used, await asyncio.to_thread(usage_of, child.pid)
-            if used is not None and before is not None and used.is_idle_since(before, seconds):
-                return True
+            is_idle = used is not None and before is not None and used.is_idle_since(before, pause)
+            idle = idle + 1 if is_idle else 0
+    return True
 
 
 async def _feed(child: Child, data: bytes) -> None:
