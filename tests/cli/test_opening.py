@@ -129,14 +129,14 @@ def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path
     file = tmp_path / "kept.jsonl"
     file.write_text(json.dumps(gone) + "\n")
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Continue here")
+        ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\r")
         ada.sees("(demo) tour")
         ada.types("!pwd\r")
         ada.sees(cli.cwd.name)
         assert ada.leaves() == 0
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Continue here")
+        ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\x1b")
         assert ada.ends() == 0
 
