@@ -85,8 +85,13 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
             counted, estimated = _size(conversation, place)
             if counted:
                 return counted + since - _saved(log, place, edits)
+            if not edits and place in conversation.totals:
+                since += conversation.totals[place]
+                break
             since += estimated
         place = log.tree.parent(place)
+    if not edits and log.leaf is not None:
+        conversation.totals[log.leaf] = since
     return since
 
 
@@ -199,7 +204,7 @@ def latest_answer(log: SessionLog) -> str | None:
     """Return the id of the newest response on the branch."""
     place = log.leaf
     while place is not None:
-        entry = log.at(place)
+        entry = log.at(place) if log.may_be_answer(place) else None
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.id
         place = log.tree.parent(place)
