@@ -10,6 +10,7 @@ from pi.testing import call, says
 from tests.coding.runtime.stage import Stage
 from tests.coding.session.sessions import append_all, make_location, user
 
+
 def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path))
     counts = EntryCounts(log)
