@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run tests marked full, too")
     parser.addoption("--failures", help="write the tests that failed into this file")
     parser.addoption("--one-each", action="append", default=[], help="run one test of this file")
+
+
+def pytest_configure() -> None:
+    """Let started programs have the default signal handling, however the tests were started.
+
+    ``nohup`` ignores SIGHUP and a shell's background job SIGINT and SIGQUIT, and programs inherit
+    what is ignored. A handler is not inherited, and these tests still survive the signal.
+    """
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

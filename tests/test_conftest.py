@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +50,25 @@ async def test_an_attempt_is_refused_and_noted(attempts: list[str]) -> None:
 
     assert attempts == ["('192.0.2.1', 80)", "('192.0.2.1', 80)", "example.com"]
     attempts.clear()
+
+
+@pytest.mark.parametrize("trapped", ["HUP", "INT", "QUIT"])
+def test_programs_of_tests_do_not_inherit_ignored_signals(trapped: str, tmp_path: Path) -> None:
+    sample = tmp_path / "test_sample.py"
+    sample.write_text(
+        "import signal, subprocess, sys\n"
+        f"CODE = 'import os; os.kill(os.getpid(), {int(getattr(signal, f'SIG{trapped}'))})'\n"
+        "def test_sample():\n"
+        "    assert subprocess.run([sys.executable, '-c', CODE]).returncode < 0\n"
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(sample)]
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"trap '' {trapped}; exec \"$@\"", "sh", *words],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pi.base import tasks
 from pi.base.tasks import Notifier, TaskScope, finish_despite_cancel, maybe_await
 
 
@@ -154,3 +157,35 @@ async def test_what_a_function_gives_is_awaited_only_if_it_must_be() -> None:
         return 2
 
     assert [await maybe_await(given) for given in (1, later())] == [1, 2]
+
+
+def test_code_outside_of_pi_cancels_its_own_tasks_only() -> None:
+    async def own(scope: TaskScope) -> list[bool]:
+        cancelled = []
+        theirs = asyncio.create_task(asyncio.sleep(60))
+        spawned = scope.start(asyncio.sleep(60), name="spawned")
+        for task in (theirs, spawned):
+            cancelled.append(task.cancel())
+            await asyncio.wait({task})
+        return cancelled
+
+    async def main() -> tuple[str, list[bool], list[bool]]:
+        async with TaskScope() as scope:
+            async with asyncio.timeout(60):
+                # A task of pi: the code that creates it is in its package.
+                [work] = await start_in_pi()
+                others = asyncio.all_tasks() - {asyncio.current_task()}
+                refused = [task.cancel() for task in others]
+                result = await work
+            return result, refused, await own(scope)
+
+    async def start_in_pi() -> list[asyncio.Task[str]]:
+        path = Path(tasks.__file__).with_name("made_up.py")
+        code = compile("def start(create, work): return create(work)", str(path), "exec")
+        names: dict[str, Any] = {}
+        exec(code, names)
+        return [names["start"](asyncio.create_task, asyncio.sleep(0.01, "done"))]
+
+    result, refused, own_cancelled = tasks.run_guarded(main())
+
+    assert (result, set(refused), own_cancelled) == ("done", {False}, [True, True])

@@ -200,3 +200,37 @@ def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models
 
     assert (set(listed), set(cycled), len(cycled)) == ({"mock"}, {"mock"}, 9)
     assert "demo" not in cli.run("models").out
+
+
+def test_models_in_rpc_answers_carry_no_credentials(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path, PI_OFFLINE="1")
+    provider = {
+        "baseUrl": "https://ada:s3cret@127.0.0.1:9/v1?key=s4cret&x=",
+        "apiKey": "s5cret",
+        "api": "openai-completions",
+        "headers": {"X-A": "s6cret"},
+        "models": [
+            {"id": "m", "headers": {"X-B": "s7cret"}},
+            {"id": "n", "baseUrl": "https://s8cret@127.0.0.1:9/v1"},
+        ],
+    }
+    cli.write("models.json", json.dumps({"providers": {"mine": provider}}))
+    requests = [
+        {"type": "set_model", "provider": "mine", "modelId": "m", "id": "set"},
+        {"type": "get_available_models", "id": "all"},
+        {"type": "get_state", "id": "state"},
+        {"type": "cycle_model", "id": "next"},
+    ]
+
+    ended = cli.run("--mode", "rpc", piped="".join(f"{json.dumps(each)}\n" for each in requests))
+
+    answers = {each["id"]: each for each in map(json.loads, ended.out.splitlines())}
+    assert "cret" not in ended.out + ended.err
+    models = [each for each in answers["all"]["data"]["models"] if each["provider"] == "mine"]
+    assert [each["baseUrl"] for each in models] == [
+        "https://***@127.0.0.1:9/v1?key=***&x=",
+        "https://***@127.0.0.1:9/v1",
+    ]
+    assert answers["set"]["data"] == models[0] == answers["state"]["data"]["model"]
+    assert models[0]["headers"] == {"X-B": "***"}
+    assert answers["next"]["data"]["model"] == models[1]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from bench.mock_process import MockProcess
+from pi.batteries.status_engine.config import Provider
+from pi.batteries.status_engine.items import CATALOGUE
+from pi.coding.settings.table import SETTINGS
 from tests.cli.program import Ended, Program
 
 
@@ -182,3 +185,23 @@ def test_settings_of_bash_say_what_the_model_is_offered(
     assert (sorted(tools["bash"]) if "bash" in tools else None) == (
         parameters and sorted(parameters)
     )
+
+
+def test_unknown_names_of_the_status_lines_are_reported(tmp_path: Path) -> None:
+    status = {"items": ["model", "git_brnch", "weather"], "provider": "comand"}
+    ended = doctor(tmp_path, {"tui": {"statusEngine": status}})
+
+    said = reported(ended)
+    assert 'tui.statusEngine.items: unknown name "git_brnch"' in said
+    assert 'Did you mean "git_branch"?' in said or "git_branch" in said
+    assert 'tui.statusEngine.items: unknown name "weather"\n→ Known: model, effort, ' in said
+    assert 'tui.statusEngine.provider: unknown name "comand"' in said
+    assert "may add others" not in said
+    assert '"model"' not in said
+
+
+def test_known_names_of_the_status_lines_are_those_of_the_status_engine() -> None:
+    rows = {setting.name: setting.choices for setting in SETTINGS}
+
+    assert rows["tui.statusEngine.items"] == tuple(CATALOGUE)
+    assert rows["tui.statusEngine.provider"] == get_args(Provider)

@@ -144,7 +144,7 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(desk: Desk, tmp_pa
     prompted = desk.prompt()
 
     assert exported.code == 1
-    assert f"Cannot read {session}: it has a line of more than 128 MiB." in exported.stderr
+    assert f"Session file is not a valid pi session: {session}" in exported.stderr
     assert (prompted.code, prompted.stdout) == (0, "All is well.\n")
     assert f"{extension} is larger than 4 MiB" in prompted.stderr
 
@@ -158,6 +158,43 @@ def test_a_session_with_a_huge_hole_is_listed(desk: Desk) -> None:
 
     assert (listed.code, listed.stderr) == (0, "")
     assert "damaged" in listed.stdout
+
+
+@pytest.mark.parametrize("last", ["message", "custom_message"])
+def test_a_session_with_a_huge_entry_goes_on_without_it(desk: Desk, last: str) -> None:
+    desk.prompt("--name", "large")
+    [session] = desk.agent_dir.glob("sessions/*/*.jsonl")
+    leaf = json.loads(session.read_text().splitlines()[-1])
+    with session.open("ab") as file:
+        place = b'"id":"huge","parentId":"%b","timestamp":"%b"' % (
+            leaf["id"].encode(),
+            leaf["timestamp"].encode(),
+        )
+        if last == "message":
+            file.write(b'{"type":"message",%b,"message":{"role":"user","content":"' % place)
+            ending = b'"}}\n'
+        else:  # its id comes after its content
+            file.write(b'{"type":"custom_message","customType":"x","content":"')
+            ending = b'",%b}\n' % place
+        for _ in range(140):
+            file.write(b"x" * (1 << 20))
+        file.write(ending)
+        later = {"role": "user", "content": "said later", "timestamp": 1}
+        entry = {"type": "message", "id": "late", "parentId": "huge", "message": later}
+        file.write(json.dumps({**entry, "timestamp": leaf["timestamp"]}).encode() + b"\n")
+    size, end = session.stat().st_size, session.read_bytes()[-4096:]
+
+    report = desk.prompt("--session", str(session))
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert f"{session} has an entry of 140 MiB, more than 128 MiB" in report.stderr
+    seen = desk.model.requests[-1]
+    assert [text in seen for text in ("hello", "An entry of 140 MiB was here", "said later")] == [
+        True
+    ] * 3
+    with session.open("rb") as file:
+        file.seek(size - 4096)
+        assert file.read(4096) == end, "the file was only appended to"
 
 
 def test_rules_without_end_stop_no_search(desk: Desk) -> None:

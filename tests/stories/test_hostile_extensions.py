@@ -114,6 +114,46 @@ def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
         assert f"noise of {noise}\n" in said
 
 
+CANCELS = """\
+import asyncio
+
+def extension(pi):
+    async def cancel_everything(event, ctx):
+        for task in asyncio.all_tasks():
+            task.cancel()
+
+    for name in ("session_start", "input", "agent_start", "message_update", "turn_end"):
+        pi.on(name)(cancel_everything)
+"""
+
+
+@pytest.mark.parametrize("mode", ["text", "json"])
+def test_an_extension_that_cancels_every_task_ends_nothing(cli: Program, mode: str) -> None:
+    cli.write("extensions/cancels.py", CANCELS)
+
+    ended = cli.run("-p", "--mode", mode, "--model", "mock/echo-3", "hello")
+
+    assert ended.code == 0, ended.err
+    assert "The quick brown" in ended.out
+    assert "Traceback" not in ended.err
+
+
+def test_an_extension_that_cancels_every_task_does_not_end_rpc(cli: Program) -> None:
+    cli.write("extensions/cancels.py", CANCELS)
+    requests = [
+        {"type": "prompt", "message": "hello", "id": "1"},
+        {"type": "get_state", "id": "2"},
+    ]
+    piped = "".join(f"{json.dumps(each)}\n" for each in requests)
+
+    ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", piped=piped)
+
+    records = [json.loads(line) for line in ended.out.splitlines()]
+    assert ended.code == 0, ended.err
+    assert sorted(each["id"] for each in records if each["type"] == "response") == ["1", "2"]
+    assert "agent_settled" in [each["type"] for each in records]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:
@@ -122,7 +162,7 @@ def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:
         try:
             assert child.stderr is not None
             assert child.stderr.readline() == b"stuck\n"
-            assert b"stuck.py is blocking in stay. Press Ctrl+C" in child.stderr.readline()
+            assert b"stuck.py is blocking in stay. Press Ctrl+C to quit." in child.stderr.readline()
             child.send_signal(signal.SIGINT)
             assert child.wait(timeout=TIMEOUT_SECONDS) == -signal.SIGINT
         finally:

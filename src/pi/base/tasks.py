@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from inspect import isawaitable
 from types import TracebackType
@@ -76,6 +78,49 @@ class TaskScope:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._report(task.get_name(), error)
+
+
+_ASYNCIO = f"{os.path.dirname(asyncio.__file__)}{os.sep}"  # noqa: PTH120 - imported at every start
+_OWN = f"{os.path.dirname(os.path.dirname(__file__))}{os.sep}"  # noqa: PTH120
+
+
+class GuardedTask(asyncio.Task[Any]):
+    """A task that only its owner can cancel: pi's own tasks do not obey code of extensions.
+
+    The task factory of the ``pi`` command. A handler that cancels ``asyncio.all_tasks()`` would
+    otherwise end the program. The owner of a task is the code that created it. A task that cancels
+    itself may do so.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_code.co_filename.startswith((_ASYNCIO, __file__)):
+            frame = frame.f_back
+        self._is_own = frame.f_code.co_filename.startswith((_ASYNCIO, _OWN))
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Request the cancellation; False if the caller may not, or the task has ended."""
+        caller = sys._getframe(1).f_code.co_filename
+        if (
+            self._is_own
+            and not caller.startswith((_ASYNCIO, _OWN))
+            and asyncio.current_task(self.get_loop()) is not self
+        ):
+            log.warning("%s tried to cancel %r, a task of pi; ignored", caller, self.get_name())
+            return False
+        return super().cancel(msg)
+
+
+def run_guarded(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` like ``asyncio.run``, with tasks that code of extensions cannot cancel."""
+
+    def make(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> GuardedTask:
+        return GuardedTask(coroutine, loop=loop, **options)
+
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_task_factory(make)
+        return runner.run(work)
 
 
 class Notifier:

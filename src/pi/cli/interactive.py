@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
+from pi.base.tasks import run_guarded
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.process import TerminatedBySignal, until_signal
@@ -33,7 +33,7 @@ def run(
     ``when_ready`` is called after everything is loaded.
     """
     try:
-        hint = asyncio.run(until_signal(app.run(_start(arguments, environ, when_ready))))
+        hint = run_guarded(until_signal(app.run(_start(arguments, environ, when_ready))))
     except TerminatedBySignal as ended:
         return 128 + ended.number
     except PiError as error:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pi.base.json_lines import encode_line
+from pi.base.tasks import run_guarded
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
     Raises ``KeyboardInterrupt`` after Ctrl+C, once ``work`` has cleaned up.
     """
     try:
-        return asyncio.run(until_signal(work))
+        return run_guarded(until_signal(work))
     except TerminatedBySignal as ended:
         if ended.number == signal.SIGINT:
             raise KeyboardInterrupt from None

@@ -153,6 +153,10 @@ class SettingsCheck:
         if values.theme is not None:
             yield from _unknown("theme", values.theme.split("/", 1), "theme", self._themes())
         yield from _unknown("defaultTools", values.default_tools, "tool", TOOLS)
+        for setting in SETTINGS:
+            if setting.choices and setting.kind in ("text", "list"):
+                known = [str(each) for each in setting.choices]
+                yield from _unknown(setting.name, self._names(setting), "name", known, others=False)
         yield from self._unknown_models(values, compaction)
         interceptor = self._settings.section(("bashInterceptor",), InterceptorValues)
         for rule in interceptor.rules or ():
@@ -165,6 +169,12 @@ class SettingsCheck:
                     f" {bad}",
                     advice="Correct it; the rule is ignored.",
                 )
+
+    def _names(self, setting: Setting) -> list[str]:
+        """Returns the strings of a setting; values of another type are reported elsewhere."""
+        value = value_at(self._settings.raw, setting.name.split("."))
+        given = value if isinstance(value, list) else [value]
+        return [each for each in given if isinstance(each, str) and each]
 
     def _themes(self) -> list[str]:
         files = theme_paths(
@@ -207,15 +217,16 @@ class SettingsCheck:
 
 
 def _unknown(
-    setting: str, names: Sequence[str], what: str, known: Sequence[str]
+    setting: str, names: Sequence[str], what: str, known: Sequence[str], *, others: bool = True
 ) -> Iterator[Problem]:
+    """Yields the names that are not known; with ``others``, extensions may add more."""
     for name in names:
         if name not in known:
             meant = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
             yield Problem(
                 severity="missing",
                 text=f'{setting}: unknown {what} "{name}"',
-                advice=f"{meant} An extension or a package may add others.",
+                advice=f"{meant} An extension or a package may add others." if others else meant,
             )
 
 

@@ -98,7 +98,7 @@ async def test_with_two_turns_the_second_is_nudged_and_the_third_is_stopped(tmp_
         await peer.ended()
 
     assert reported[0] == ["Timebox set: 2 turns."]
-    assert reported[1] == ["Timebox nearly spent: 1 turn left."]
+    assert reported[1] == ["Timebox nearly spent: this turn is the last."]
     assert reported[2][0].startswith("Timebox budget spent. Used 2 turns, ")
 
 
@@ -149,7 +149,7 @@ def test_a_person_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(
         _ask(pane, model, 4)
         assert "Timebox nearly spent" not in pane.tape
         _ask(pane, model, 5)
-        pane.sees("Timebox nearly spent: 1 turn left.")
+        pane.sees("Timebox nearly spent: this turn is the last.")
         _type(pane, "question 6")
         pane.sees("Timebox budget spent. Used 5 turns")
         pane.sees("(5/5) | spent")

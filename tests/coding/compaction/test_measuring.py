@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
 from pi.ai.token_estimate import message_tokens
 from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
-from pi.coding.session.context import convert_to_llm
+from pi.coding.session.context import chosen_model, convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import (
     BashExecution,
@@ -154,3 +154,40 @@ def test_a_long_conversation_without_answers_is_read_once() -> None:
     assert (after_one, after_two) == (50, 50)
     expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
     assert (first, again) == (expected, expected)
+
+
+def test_the_tokens_of_a_long_conversation_grow_with_it_and_are_not_added_up_again() -> None:
+    log = new_session(make_location(None))
+    append_all(log, *(user(f"number {number}") for number in range(50)))
+    conversation = SessionConversation(log)
+    before = tokens_in_use(conversation)
+    steps = 0
+    parent = log.tree.parent
+
+    def counted(place: int) -> int | None:
+        nonlocal steps
+        steps += 1
+        return parent(place)
+
+    log.tree.parent = counted  # type: ignore[method-assign]
+    last = said(log, "one more")
+    after, taken = tokens_in_use(conversation), steps
+
+    expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
+    assert (after, before < after, taken) == (expected, True, 1)
+
+    log.append(ContextEdit(target_id=last, replacement=None))
+    assert tokens_in_use(conversation) == before
+
+
+def test_looking_for_the_last_response_decodes_no_other_messages() -> None:
+    log = new_session(make_location(None))
+    append_all(log, *(user(f"number {number}") for number in range(50)))
+
+    def unexpected(place: int) -> Entry:
+        raise AssertionError(place)
+
+    log.at = unexpected  # type: ignore[method-assign]
+
+    assert latest_answer(log) is None
+    assert chosen_model(log) is None

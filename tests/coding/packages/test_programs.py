@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from pi.base.records import replace
+from pi.coding.packages import programs as installers
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallFailed
+from tests.files import stand_in
 
 SHOWN = "#!/bin/sh\nprintf '%s\\n' \"$@\"; env\n"
 
@@ -85,3 +88,68 @@ async def test_pip_imports_nothing_of_the_folder_it_works_in(
     said = await programs.pip("install", "--help", cwd=tmp_path, package="x")
 
     assert "--require-hashes" in said
+
+
+HANGS = {
+    "silent": "exec sleep 600",
+    "in a child": "sleep 600 & wait",
+    "after some output": "echo begun; echo begun >&2; exec sleep 600",
+    "without ending on SIGTERM": "trap '' TERM; sleep 600 & wait; wait",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="CPU time and I/O are known on Linux only")
+@pytest.mark.parametrize("hang", HANGS.values(), ids=HANGS)
+@pytest.mark.parametrize("program", ["git", "npm", "pip"])
+async def test_a_program_that_does_nothing_any_more_is_stopped(
+    programs: Programs,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    hang: str,
+) -> None:
+    monkeypatch.setattr(installers, "STALL_SECONDS", 0.4)
+    own = stand_in(tmp_path / "bin/stand-in", hang)
+    (own.parent / "git").symlink_to(own)
+    monkeypatch.setattr(installers, "pip_command", lambda words: [str(own), *words])
+    path = f"{own.parent}:{os.environ['PATH']}"
+    hanging = replace(programs, npm_command=(str(own),), environ={**programs.environ, "PATH": path})
+    runs = {
+        "git": lambda: hanging.git("clone", "--", "x", cwd=tmp_path),
+        "npm": lambda: hanging.npm("install", cwd=tmp_path, package="x"),
+        "pip": lambda: hanging.pip("install", cwd=tmp_path, package="x"),
+    }
+
+    with pytest.raises(InstallFailed) as failed:
+        await runs[program]()
+
+    doing = "clone" if program == "git" else "install"
+    assert failed.value.message == f"{program} {doing} did nothing for 0.4 seconds and was stopped."
+    assert failed.value.hint is not None
+    assert "try again" in failed.value.hint
+
+
+async def test_a_program_that_works_without_a_word_is_not_stopped(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installers, "STALL_SECONDS", 0.3)
+    busy = stand_in(
+        tmp_path / "npm", "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done"
+    )
+
+    said = await replace(programs, npm_command=(str(busy),)).npm(
+        "install", cwd=tmp_path, package="x"
+    )
+
+    assert said == "done\n"
+
+
+async def test_reading_a_repository_takes_seconds_at_most(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installers, "READ_SECONDS", 0.3)
+    git = stand_in(tmp_path / "bin/git", "while :; do :; done")
+    environ = {**programs.environ, "PATH": f"{git.parent}:{os.environ['PATH']}"}
+
+    with pytest.raises(InstallFailed, match=r"^git rev-parse took longer than 0\.3 seconds\.$"):
+        await replace(programs, environ=environ).git("rev-parse", "HEAD", cwd=tmp_path)

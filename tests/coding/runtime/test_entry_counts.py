@@ -3,28 +3,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.messages import UserMessage
-from pi.coding.runtime.session.info import Counted, EntryCounts
+from pi.coding.runtime.session.info import EntryCounts
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.opening import new_session
 from pi.testing import call, says
 from tests.coding.runtime.stage import Stage
 from tests.coding.session.sessions import append_all, make_location, user
 
-HELLO = Counted(UserMessage, 0, None)
-
 
 def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path))
     counts = EntryCounts(log)
     append_all(log, user("1"))
-    first = [*counts.all()]
+    counts.update()
+    first = counts.messages.total()
     start = log.leaf_id
     append_all(log, user("2"), SessionInfo(name="talk"))
     log.move_to(start)
     append_all(log, user("3"))
+    counts.update()
+    reads: list[int] = []
+    log.at = reads.append  # type: ignore[assignment, method-assign]
+    counts.update()
 
-    assert first == [HELLO]
-    assert counts.all() == [HELLO, HELLO, Counted(None, 0, None), HELLO]
+    assert (first, counts.messages) == (1, {UserMessage: 3})
+    assert reads == [], "what was counted is not read again"
 
 
 async def test_the_numbers_of_a_session_follow_it_and_are_those_of_the_next_one_after_a_switch(

@@ -14,6 +14,7 @@ from pi.testing import FakeClock
 from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room
 from tests.coding.tools.places import make_shell
+from tests.files import stand_in
 
 pytestmark = needs_posix_shell
 
@@ -203,3 +204,27 @@ async def test_what_profile_and_prefix_set_again_is_removed(tmp_path: Path, wrap
     )
 
     assert await ran(shell, 'echo "$A_KEY$B_KEY$KEPT$C_KEY"') == "3\n"
+
+
+async def test_a_command_longer_than_an_argument_may_be_is_run(tmp_path: Path) -> None:
+    shell = make_shell(tmp_path)
+    long = f"X='{'é' * 150_000}'\necho ${{#X}} $0 $#; exit 7"
+    room = Room(tmp_path)
+
+    ended, text = await room.run(long)
+
+    assert (ended.exit_code, text) == (7, (await room.run("echo 150000 $0 $#"))[1])
+    assert await ran(shell, f"cat; : {'x' * 200_000}; echo end") == "end\n"
+    spills = tmp_path.with_name(f"{tmp_path.name}-spills")
+    assert list(spills.glob("*.sh")) == []
+
+
+@pytest.mark.parametrize(("setting", "named"), [("wrapper", "a shell wrapper"), ("path", "fish")])
+async def test_a_long_command_that_cannot_be_passed_is_refused_in_one_line(
+    tmp_path: Path, setting: str, named: str
+) -> None:
+    own = stand_in(tmp_path / "fish", "exit 0")
+    shell = make_shell(tmp_path, options=ShellOptions(**{setting: str(own)}))
+
+    with pytest.raises(SpawnFailed, match=rf"^The command has 2\d+,\d+ characters, .* {named}\.$"):
+        await ran(shell, "#" + "x" * 200_000)

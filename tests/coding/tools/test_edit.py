@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import codecs
 import os
 from pathlib import Path
@@ -10,7 +11,8 @@ from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
 from pi.coding.tools.edit import MAX_FILE_BYTES, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage
-from tests.coding.tools.places import make, use
+from tests.bounded import LoopWatchdog
+from tests.coding.tools.places import make, text_of, use
 
 
 @pytest.fixture
@@ -218,3 +220,33 @@ def test_incomplete_arguments_have_no_preview(
     assert edit.preview is not None
 
     assert edit.preview(arguments) is None
+
+
+MANY_LINES = "".join(f"line {number};\n" for number in range(20_000))
+MANY_EDITS = [
+    {"oldText": f"line {number};", "newText": f"row {number};"} for number in range(0, 20_000, 2)
+]
+
+
+async def test_thousands_of_edits_do_not_hold_the_event_loop(
+    edit: AgentTool, tmp_path: Path, watchdog: LoopWatchdog
+) -> None:
+    (tmp_path / "f").write_text(MANY_LINES)
+
+    shown = await text_of(edit, path="f", edits=MANY_EDITS)
+
+    assert shown == "Successfully replaced 10000 block(s) in f."
+
+
+async def test_an_edit_that_is_cancelled_while_it_is_computed_leaves_the_file(
+    edit: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text(MANY_LINES)
+    call_of_tool = asyncio.create_task(use(edit, path="f", edits=MANY_EDITS))
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await call_of_tool
+
+    assert call_of_tool.cancelled()
+    assert (tmp_path / "f").read_text() == MANY_LINES

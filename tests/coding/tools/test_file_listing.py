@@ -97,8 +97,13 @@ async def test_fd_is_asked_if_it_is_there(tmp_path: Path) -> None:
         "exec yes",
         "exec yes >&2",
         "printf './a\\0%03000000d' 1",
+        "exec head -c 100000000 /dev/zero",
+        "yes ./same | tr '\\n' '\\0'",
     ],
-    ids=["8.6", "fails", "half way", "crash", "hangs", "flood", "complains", "one long path"],
+    ids=[
+        *("8.6", "fails", "half way", "crash", "hangs", "flood", "complains", "one long path"),
+        *("zero bytes", "one path for ever"),
+    ],
 )
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_after_an_fd_that_fails_the_next_way_is_taken(

@@ -19,6 +19,7 @@ async def output(
     quiet_success: Collection[int] = (),
     silence: float | None = None,
     most: int | None = None,
+    input: bytes | None = None,
 ) -> bytes:
     pieces = read_program_output(
         ["sh", "-c", script],
@@ -27,6 +28,7 @@ async def output(
         quiet_success=quiet_success,
         silence=silence,
         most=most,
+        input=input,
     )
     return b"".join([piece async for piece in pieces])
 
@@ -60,7 +62,17 @@ async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ProgramFailed, match="wrote more than 1000 bytes"):
         await output("exec yes", most=1000)
     with pytest.raises(ProgramFailed, match="closed its output and did not end"):
+        await output("exec sleep 600 >&-")
+
+
+async def test_endless_errors_end_it() -> None:
+    with pytest.raises(ProgramFailed, match="sh wrote more than 16777216 bytes of errors"):
         await output("exec yes >&2")
+
+
+async def test_a_program_reads_its_input_and_need_not_read_all_of_it() -> None:
+    assert await output("wc -c", input=b"x" * 1_000_000) == b"1000000\n"
+    assert await output("echo done", input=b"x" * 1_000_000) == b"done\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time is known on Linux only")

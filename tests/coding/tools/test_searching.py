@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import sys
 import tracemalloc
 from pathlib import Path
@@ -296,6 +297,55 @@ async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: b
     assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
         Match("f", 1, "a needle")
     ]
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        "exec cat /dev/zero",
+        "printf './a\\0001:'; exec cat /dev/zero",
+        "printf './'; exec cat /dev/zero",
+        "exec yes",
+        "exec yes >&2",
+    ],
+)
+async def test_output_without_end_is_not_read_for_long(
+    tmp_path: Path, bundled: bool, flood: str, watchdog: LoopWatchdog
+) -> None:
+    rg = stand_in(tmp_path / "bin/rg", flood)
+    (tmp_path / "f").write_text("a needle\n")
+    query = Search(pattern="needle", place=tmp_path)
+
+    async with asyncio.timeout(60):
+        assert await search(query, programs(rg), home=tmp_path) == [Match("f", 1, "a needle")]
+
+
+@pytest.mark.parametrize("literal", [True, False])
+async def test_a_pattern_that_is_longer_than_an_argument_may_be_is_found(
+    tmp_path: Path, bundled: bool, literal: bool
+) -> None:
+    long = "".join(f"needle {number} " for number in range(20_000))
+    (tmp_path / "f").write_text(f"other\n{long}\n")
+    query = Search(pattern=long, place=tmp_path, literal=literal)
+
+    found = await search(query, programs(bundled=bundled), home=tmp_path)
+
+    assert [(match.path, match.number) for match in found] == [("f", 2)]
+
+
+async def test_a_long_pattern_with_errors_and_a_long_glob_are_refused_in_few_words(
+    tmp_path: Path, bundled: bool
+) -> None:
+    own = programs(bundled=bundled)
+    (tmp_path / "f").write_text("x\n")
+    for query in (
+        Search(pattern="(" + "x" * 200_000, place=tmp_path),
+        Search(pattern="x", place=tmp_path, glob="*" * 200_000),
+    ):
+        with pytest.raises(ToolFailed) as failed:
+            await search(query, own, home=tmp_path)
+        assert len(failed.value.message) < 1000
+        assert re.search("unclosed group|unterminated|The glob is longer", failed.value.message)
 
 
 async def test_an_expression_that_takes_for_ever_can_be_stopped(

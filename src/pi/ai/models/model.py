@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -102,6 +103,22 @@ class Model(Record):
     def sees_images(self) -> bool:
         """Whether pictures may be part of a request."""
         return "image" in self.input
+
+
+HIDDEN = "***"
+"""Stands for a credential in output."""
+_USER = re.compile(r"(?<=://)[^/?#]*@")
+_QUERY_VALUE = re.compile(r"(?<==)[^&#]+")
+
+
+def without_credentials(model: Model) -> Model:
+    """Return ``model`` for output to other programs: its address and headers may hold secrets."""
+    start, mark, query = model.base_url.partition("?")
+    address = _USER.sub(f"{HIDDEN}@", start) + mark + _QUERY_VALUE.sub(HIDDEN, query)
+    headers = model.headers
+    if isinstance(headers, dict):
+        headers = dict.fromkeys(headers, HIDDEN)
+    return replace(model, base_url=address, headers=headers)
 
 
 # Thinking levels: which of them a model supports, and what the others become.

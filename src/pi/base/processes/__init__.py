@@ -6,7 +6,16 @@ ignore SIGTERM, have moved to another session or have lost their parent. It neve
 if pi is killed; ``supervisor.py`` explains how.
 """
 
-from pi.base.processes.child import BadFrame, Child, Exit, Finished, SpawnFailed, run, spawn
+from pi.base.processes.child import (
+    BadFrame,
+    Child,
+    Exit,
+    Finished,
+    SpawnFailed,
+    run,
+    spawn,
+    usage_of,
+)
 from pi.base.processes.detached import start_detached
 from pi.base.processes.environment import (
     MARKER,
@@ -30,6 +39,7 @@ __all__ = [
     "run",
     "spawn",
     "start_detached",
+    "usage_of",
     "with_absolute_path",
     "without",
 ]

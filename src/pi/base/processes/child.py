@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -91,6 +92,8 @@ class Finished(Exit):
     output: bytes = b""
     errors: bytes = b""
     timed_out: bool = False
+    stalled: bool = False
+    """Whether it was ended because it did nothing for too long."""
     truncated: bool = False
     """Whether output or errors exceeded the limit."""
 
@@ -174,15 +177,17 @@ async def run(
     timeout: float | None,
     max_output: int,
     input: bytes | None = None,
+    stall: float | None = None,
     detached: bool = False,
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
-    After ``timeout`` seconds its tree is killed; the result holds what it had written by then. Its
-    background processes end with pi, unless it is ``detached``.
+    After ``timeout`` seconds, or ``stall`` seconds in which its tree did nothing, the tree is
+    killed; the result holds what it had written by then. Its background processes end with pi,
+    unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
-    timed_out = False
+    timed_out = stalled = False
     async with (
         await spawn(
             command, cwd=cwd, env=env, stdin=stdin, errors="separate", detached=detached
@@ -195,6 +200,9 @@ async def run(
         errors = tasks.create_task(_collect(child.errors, max_output))
         try:
             async with asyncio.timeout(timeout):
+                stalled = stall is not None and await _is_stalled(child, stall)
+                if stalled:
+                    await child.terminate()
                 end = await child.wait()
         except TimeoutError:
             timed_out = True
@@ -206,8 +214,67 @@ async def run(
         output=output.result()[:max_output],
         errors=errors.result()[:max_output],
         timed_out=timed_out,
+        stalled=stalled,
         truncated=max(len(output.result()), len(errors.result())) > max_output,
     )
+
+
+IDLE_CPU_SHARE = 0.1
+"""CPU share up to which a program counts as idle.
+
+The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
+"""
+
+
+LOOKS = 6
+"""Looks at a program in the time after which it counts as stalled."""
+
+
+class Usage(Record):
+    """Resources that a program and its descendants have used so far."""
+
+    cpu: float
+    """Seconds."""
+    io: str
+    """The I/O counters of ``/proc``, as text."""
+
+    def is_idle_since(self, before: Usage, seconds: float) -> bool:
+        """Whether nothing was read, written or computed in the last ``seconds``."""
+        return self.io == before.io and self.cpu - before.cpu < IDLE_CPU_SHARE * seconds
+
+
+def usage_of(pid: int) -> Usage | None:
+    """Return the resource use of a process and its descendants; ``None`` without ``/proc``."""
+    from pi.base.processes.tree import descendants, processes  # lazy: few programs are watched
+
+    if sys.platform != "linux":
+        return None
+    cpu, counters = 0.0, []
+    for each in (pid, *(found.pid for found in descendants(processes(), [pid]))):
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            cpu += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            counters.append(Path(f"/proc/{each}/io").read_text())
+        except (OSError, ValueError, IndexError):
+            if each == pid:
+                return None
+    return Usage(cpu=cpu, io="".join(counters))
+
+
+async def _is_stalled(child: Child, seconds: float) -> bool:
+    """Wait until the program has ended, or did nothing for ``seconds``."""
+    used = await asyncio.to_thread(usage_of, child.pid)
+    pause, idle = seconds / LOOKS, 0
+    while idle < LOOKS:
+        try:
+            async with asyncio.timeout(pause):
+                await child.wait()
+            return False
+        except TimeoutError:
+            before, used = used, await asyncio.to_thread(usage_of, child.pid)
+            is_idle = used is not None and before is not None and used.is_idle_since(before, pause)
+            idle = idle + 1 if is_idle else 0
+    return True
 
 
 async def _feed(child: Child, data: bytes) -> None:
@@ -398,5 +465,10 @@ def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> Spawn
     if isinstance(error, FileNotFoundError):
         hint = "Install it, or check its name and PATH."
         return SpawnFailed(f"Cannot start {program}: there is no such program.", hint=hint)
+    if isinstance(error, OSError) and error.errno == errno.E2BIG:
+        return SpawnFailed(
+            f"Cannot start {program}: its arguments or the environment are too long.",
+            hint="Shorten them, or pass long text in a file.",
+        )
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return SpawnFailed(f"Cannot start {program}: {reason}.")

@@ -84,7 +84,12 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
             counted, estimated = _size(conversation, place)
             if counted:
                 return counted + since - _saved(log, place, edits)
+            if not edits and place in conversation.totals:
+                since += conversation.totals[place]
+                break
             since += estimated
+    if not edits and log.leaf is not None:
+        conversation.totals[log.leaf] = since
     return since
 
 
@@ -196,7 +201,7 @@ def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
 def latest_answer(log: SessionLog) -> str | None:
     """Return the id of the newest response on the branch."""
     for place in log.tree.upwards(log.leaf):
-        entry = log.at(place)
+        entry = log.at(place) if log.may_be_answer(place) else None
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.id
     return None

@@ -61,6 +61,11 @@ def not_from_an_index(requirement: str, package: str) -> InstallFailed:
 
 TIMEOUT_SECONDS = 900.0
 """Enough for a large repository over a slow connection."""
+STALL_SECONDS = 60.0
+"""Time without I/O and CPU use after which a program is taken for hung."""
+READ_SECONDS = 20.0
+"""Timeout of git commands that only read a repository on this machine."""
+_READS = ("rev-parse", "cat-file", "merge-base")
 MAX_OUTPUT_BYTES = 4_000_000
 _MAX_REASON = 300
 """Characters of a program's error output in a message."""
@@ -105,7 +110,7 @@ class Programs(Record):
         Raises ``InstallFailed`` if git crashed or timed out.
         """
         finished = await self._git(words, cwd, objects)
-        if finished.timed_out or finished.signal is not None:
+        if finished.stalled or finished.timed_out or finished.signal is not None:
             _output("git", words[0], finished)
         return finished.ok
 
@@ -161,14 +166,21 @@ class Programs(Record):
         more |= {"GIT_DIR": str(cwd / ".git"), "GIT_NO_LAZY_FETCH": "1"}
         if objects is not None:
             more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(objects)
-        return await self._run(["git", *_GIT_SAFE, *words], cwd, more)
+        timeout = READ_SECONDS if words[0] in _READS else TIMEOUT_SECONDS
+        return await self._run(["git", *_GIT_SAFE, *words], cwd, more, timeout)
 
     def _own(self, names: str) -> dict[str, str]:
         """Return the variables whose names match."""
         pattern = re.compile(names, re.IGNORECASE)
         return {name: value for name, value in self.environ.items() if pattern.fullmatch(name)}
 
-    async def _run(self, command: Sequence[str], cwd: Path, more: Mapping[str, str]) -> Finished:
+    async def _run(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        more: Mapping[str, str],
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> Finished:
         env = {**service_environment(self.environ), **more}
         program = shutil.which(command[0], path=env.get("PATH"))
         if program is None:
@@ -178,7 +190,8 @@ class Programs(Record):
                 [program, *command[1:]],
                 cwd=cwd,
                 env=env,
-                timeout=TIMEOUT_SECONDS,
+                timeout=timeout,
+                stall=STALL_SECONDS,
                 max_output=MAX_OUTPUT_BYTES,
             )
         except SpawnFailed as error:
@@ -202,9 +215,15 @@ def _no_program(name: str) -> InstallFailed:
 def _output(program: str, doing: str, finished: Finished) -> str:
     if finished.ok:
         return finished.output.decode("utf-8", "replace")
-    if finished.timed_out:
+    if finished.stalled:
         raise InstallFailed(
-            f"{program} {doing} took longer than {TIMEOUT_SECONDS / 60:.0f} minutes.",
+            f"{program} {doing} did nothing for {STALL_SECONDS:g} seconds and was stopped.",
+            hint="Nothing was changed. Check the network and the proxy, and try again.",
+        )
+    if finished.timed_out:
+        limit = READ_SECONDS if doing in _READS else TIMEOUT_SECONDS
+        raise InstallFailed(
+            f"{program} {doing} took longer than {limit:g} seconds.",
             hint="Nothing was changed. Check the network and try again.",
         )
     output, errors = _texts(finished)

@@ -80,7 +80,8 @@ def read_summary(path: Path) -> SessionSummary | None:
         header = _read_header(file)
         if header is None:
             return None
-        return summary_of_lines(header, (line for line in lines_of(file) if line is not None))
+        lines = (line for line in lines_of(file) if isinstance(line, bytes))
+        return summary_of_lines(header, lines)
 
 
 def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:

@@ -120,8 +120,11 @@ def message_of(entry: Entry) -> SessionMessage | None:
 
 def chosen_model(log: SessionLog) -> ModelChoice | None:
     """Return the model that was last chosen or used on the path."""
-    for entry in _latest(log, "model_change", "message"):
-        match entry:
+    outlines = log.tree.outlines
+    for place in log.tree.upwards(log.leaf):
+        if outlines[place].type != "model_change" and not log.may_be_answer(place):
+            continue
+        match log.at(place):
             case ModelChange(provider=provider, model_id=model):
                 return ModelChoice(provider=provider, model_id=model)
             case MessageEntry(message=AssistantMessage(provider=provider, model=model)) if model:

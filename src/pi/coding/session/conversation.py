@@ -40,6 +40,13 @@ class SessionConversation:
 
         Cache for the measuring code; entries never change.
         """
+        self.totals: dict[int, int] = {}
+        """By position: the estimate for everything up to an entry, if no provider has counted any.
+
+        The same, for a long conversation without responses.
+        """
+        self.compacted: dict[int, bool] = {}
+        """By position: whether a compaction followed the last response. The same."""
         self._leaf: int | None = None
         self._seen = 0
 

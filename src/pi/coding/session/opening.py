@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,6 +25,8 @@ from pi.coding.session.naming import SUFFIX, IdFactory, file_name, is_session_id
 from pi.coding.session.reading import SessionFile, parse_session, read_file, read_outline
 from pi.coding.session.writing import Report, SessionLock, SessionWriter, lock_session
 
+logger = logging.getLogger(__name__)
+
 
 class SessionLocation(Record, kw_only=False):
     """Where the sessions of one working directory are stored, and what new ones need."""
@@ -32,7 +35,7 @@ class SessionLocation(Record, kw_only=False):
     """``None``: new sessions exist in memory only."""
     cwd: str
     report: Report
-    """Called once per session when its file can no longer be written."""
+    """Called when a part of a file cannot be read, and once when it can no longer be written."""
     stamps: IdFactory = field(default_factory=IdFactory)
     blobs: BlobStore | None = None
     """Store of images that session files refer to; without it, references stay unresolved."""
@@ -133,7 +136,7 @@ def open_session(path: Path, location: SessionLocation) -> SessionLog:
     lock = lock_session(path)
     writer = location.writer(path, lock)
     try:
-        lines = _read_lines(path, location.blobs)
+        lines = _read_lines(path, location.blobs, location.report)
         if not lines:
             header = SessionHeader(
                 version=SESSION_VERSION,
@@ -152,14 +155,14 @@ def open_session(path: Path, location: SessionLocation) -> SessionLog:
 
 def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) -> SessionFile:
     """Read a session file without locking or changing it; it must exist."""
-    lines = _read_lines(path, blobs)
+    lines = _read_lines(path, blobs, logger.warning)
     if not lines and not path.exists():
         raise SessionNotFound(path)
     return parse_session(lines, path, stamps.entry_id)
 
 
-def _read_lines(path: Path, blobs: BlobStore | None) -> list[bytes]:
-    lines = read_file(path)
+def _read_lines(path: Path, blobs: BlobStore | None, report: Report) -> list[bytes]:
+    lines = read_file(path, report)
     return lines if blobs is None else [rehydrated(line, blobs) for line in lines]
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, get_args
+from typing import BinaryIO, NamedTuple, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -22,6 +22,7 @@ from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNREADABLE, Record
 from pi.coding.session.entries import (
     SESSION_VERSION,
+    CustomMessageEntry,
     Entry,
     KnownEntry,
     SessionHeader,
@@ -111,6 +112,8 @@ class SessionFile(Record, kw_only=False):
 MAX_LINE_BYTES = 128 * 1024 * 1024
 """Bytes of an entry: twice the largest response, because JSON escapes some characters."""
 _READ_AHEAD = 1 << 18
+_END_BYTES = 4096
+"""Part of a line over the limit in which its id is searched, at either end."""
 _OUTLINES = msgspec.json.Decoder(Outline)
 _KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
 
@@ -126,25 +129,34 @@ def _entry_start() -> re.Pattern[bytes]:
     return re.compile(rf'{{"type":"(?:{"|".join(_KINDS)})","(?:id|customType)":'.encode())
 
 
-def read_file(path: Path) -> list[bytes]:
+class LongLine(NamedTuple):
+    """A line over the limit, as a file system may leave one after a crash."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+
+def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[bytes]:
     """Return the lines of a file with their LF, the only line terminator.
 
-    Empty if the file does not exist. A line over the limit, as a file system may leave after a
-    crash, raises ``FileAccessError``: it would be in memory several times.
+    Empty if the file does not exist. A line over the limit would be in memory several times: a
+    note takes its place in the tree and is reported. Without ``report``, for callers that copy the
+    file, it raises ``FileAccessError``.
     """
     try:
         if is_special_file(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
-            return [_whole(line, path) for line in lines_of(file)]
+            return [_whole(line, path, report) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise FileAccessError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines of a file; ``None`` for one that is too long."""
+def lines_of(file: BinaryIO) -> Iterator[bytes | LongLine]:
+    """Yield the lines of a file."""
     if os.fstat(file.fileno()).st_size <= MAX_LINE_BYTES:
         yield from file  # twice as fast, and nearly every file is small
         return
@@ -155,20 +167,59 @@ def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
         if size <= MAX_LINE_BYTES:
             held.append(piece)
         else:
-            held.clear()
+            held = [held[0], held[-1][-_END_BYTES:], piece]
         if piece.endswith(b"\n"):
-            yield b"".join(held) if held else None
+            yield _line(held, size)
             held, size = [], 0
     if size:
-        yield b"".join(held) if held else None
+        yield _line(held, size)
 
 
-def _whole(line: bytes | None, path: Path) -> bytes:
-    if line is not None:
+def _line(pieces: list[bytes], size: int) -> bytes | LongLine:
+    if size <= MAX_LINE_BYTES:
+        return b"".join(pieces)
+    head, *rest = pieces
+    return LongLine(head[:_END_BYTES], b"".join(rest)[-_END_BYTES:], size)
+
+
+def _whole(line: bytes | LongLine, path: Path, report: Callable[[str], None] | None) -> bytes:
+    if not isinstance(line, LongLine):
         return line
-    raise FileAccessError(
-        f"Cannot read {path}: it has a line of more than {MAX_LINE_BYTES >> 20} MiB.",
-        hint="No session of pi has such a line: the file is damaged, or not a session.",
+    size, limit = f"{line.size >> 20} MiB", f"{MAX_LINE_BYTES >> 20} MiB"
+    if report is None:
+        raise FileAccessError(
+            f"Cannot read {path}: it has a line of {size}, more than {limit}.",
+            hint="The session can be opened, exported and forked without that line.",
+        )
+    report(
+        f"{path} has an entry of {size}, more than {limit}: it is left out, and stays in the file."
+    )
+    return _note(line, size)
+
+
+_HEAD = re.compile(
+    rb'\{"type":"\w+","id":"(?P<id>[^"\\]+)","parentId":(?P<parent>null|"[^"\\]+")'
+    rb'(?:,"timestamp":"(?P<time>[^"\\]*)")?'
+)
+_TAIL = re.compile(
+    rb'"id":"(?P<id>[^"\\]+)","parentId":(?P<parent>null|"[^"\\]+"),"timestamp":"(?P<time>[^"\\]*)"\}\s*\Z'
+)
+
+
+def _note(line: LongLine, size: str) -> bytes:
+    """Return an entry with id and parent of a line that is too long; an empty line without id."""
+    found = _HEAD.match(line.head) or _TAIL.search(line.tail)
+    if found is None:
+        return b"\n"
+    id, parent, time = (found[name] or b"" for name in ("id", "parent", "time"))
+    return encode_line(
+        CustomMessageEntry(
+            custom_type="oversized-entry",
+            content=f"[An entry of {size} was here. It is too large to be read.]",
+            id=id.decode("utf-8", "replace"),
+            parent_id=None if parent == b"null" else parent[1:-1].decode("utf-8", "replace"),
+            timestamp=time.decode("utf-8", "replace"),
+        )
     )
 
 

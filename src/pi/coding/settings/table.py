@@ -100,6 +100,11 @@ def choice(name: str, label: str, description: str, choices: tuple[Value, ...]) 
     return replace(made, default=choices[0], choices=choices)
 
 
+def named(setting: Setting, *names: str) -> Setting:
+    """A string, or a list of strings, of which only these ``names`` are known."""
+    return replace(setting, choices=names)
+
+
 def number(
     name: str,
     label: str,
@@ -262,9 +267,15 @@ _STATUS = group(
     *needing(
         ("tui.statusEngine",),
         switch("tui.statusEngine.enabled", "Shown", "Off hides the lines and keeps their settings.", on=True),
-        words("tui.statusEngine.items", "Items", "What the second line shows, in this order.",
-              "model", "effort", "workspace_name", "git_branch", "git_counts", "sandbox", "approval"),
-        text("tui.statusEngine.provider", "Provider", "Source of the third line: command, file or builtin."),
+        named(
+            words("tui.statusEngine.items", "Items", "What the second line shows, in this order.",
+                  "model", "effort", "workspace_name", "git_branch", "git_counts", "sandbox", "approval"),
+            "model", "effort", "workspace_name", "git_branch", "git_counts", "sandbox", "approval", "duration",
+        ),
+        named(
+            text("tui.statusEngine.provider", "Provider", "Source of the third line: command, file or builtin."),
+            "command", "file", "builtin",
+        ),
         text("tui.statusEngine.command", "Command", "Command that prints the third line; it gets JSON on stdin."),
         number("tui.statusEngine.commandTimeoutMs", "Timeout", "Milliseconds that the command may take.", 350, least=50, most=10_000),
         number("tui.statusEngine.refreshMs", "Refresh", "Milliseconds after which the command runs again; 0 waits for events.", 0),

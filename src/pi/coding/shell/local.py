@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,11 @@ GRACE_SECONDS = 1.0
 
 
 POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
-"""Shells that support ``unset -v``."""
+"""Shells that support ``unset -v`` and ``. FILE``."""
+MAX_LINE_BYTES = 100_000
+"""A longer command is read from a file: Linux allows 128 KiB for an argument."""
+MAX_LINE_BYTES_ON_WINDOWS = 20_000
+"""Windows allows 32,767 characters for a whole command line."""
 
 
 class ShellOptions(Record):
@@ -104,8 +108,18 @@ class LocalShell:
         The process tree is terminated after ``timeout`` seconds, on cancellation, and when
         ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
+        with ExitStack() as scripts:
+            starting = asyncio.create_task(self._start(command, cwd, env, terminal, scripts))
+            return await self._finish(starting, output, timeout, on_text)
+
+    async def _finish(
+        self,
+        starting: asyncio.Task[Child],
+        output: Output,
+        timeout: float | None,
+        on_text: OnOutput,
+    ) -> Ended:
         timed_out = False
-        starting = asyncio.create_task(self._start(command, cwd, env, terminal))
         abort = await _finished(starting)
         child = starting.result()
         try:
@@ -134,6 +148,7 @@ class LocalShell:
         cwd: Path | None,
         env: Mapping[str, str] | None,
         terminal: ChildTerminal | None,
+        scripts: ExitStack,
     ) -> Child:
         from pi.base.processes import spawn  # lazy, both: needed with the first command
         from pi.coding.shell.locating import find_shell
@@ -141,12 +156,40 @@ class LocalShell:
         variables = {**self._environ(), **(env or {})}
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
-        words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options, shell)]
+        line = _line(command, options, shell)
+        limit = MAX_LINE_BYTES_ON_WINDOWS if self._platform == "win32" else MAX_LINE_BYTES
+        if len(line.encode("utf-8", "surrogateescape")) > limit:
+            line = self._line_in_file(line, options, shell, scripts)
+        words = [shell, *(["-l"] if options.login else []), "-c", line]
         start = terminal.spawn if terminal else spawn
         child = await start(words, cwd=cwd or self._cwd(), env=variables)
         self._started = [each for each in self._started if not each.is_gone]
         self._started.append(child)
         return child
+
+    def _line_in_file(
+        self, line: str, options: ShellOptions, shell: str, scripts: ExitStack
+    ) -> str:
+        """Return a short line that runs ``line``; ``scripts`` removes its file."""
+        from pi.base.processes import SpawnFailed  # lazy: needed with the first long command
+
+        size = f"The command has {len(line):,} characters"
+        if options.wrapper or Path(shell).stem not in POSIX_SHELLS:
+            # A wrapper may run the shell where our file is not visible.
+            what = "a shell wrapper" if options.wrapper else Path(shell).name
+            raise SpawnFailed(
+                f"{size}, too many for a command line of {what}.",
+                hint="Write it to a file and run that file.",
+            )
+        import shlex  # lazy: see above
+
+        try:
+            path = self._spills.write_script(line)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SpawnFailed(f"{size}, and its temporary file failed: {reason}.") from error
+        scripts.callback(path.unlink, missing_ok=True)
+        return f". {shlex.quote(str(path))}"
 
     async def close(self) -> None:
         """Terminate all processes that commands have started."""

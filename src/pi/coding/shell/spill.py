@@ -130,6 +130,16 @@ class SpillFolder:
             return Spill(file, names, artifact, most=self._most)
         return Spill(file, [path], most=self._most) if (file := _create(path)) else None
 
+    def write_script(self, text: str) -> Path:
+        """Create a private file with a command that is too long for a command line.
+
+        Raises ``OSError``. The caller removes it.
+        """
+        path = self._folder / f"pi-bash-{self._random_bytes(8).hex()}.sh"
+        with open(path, "xb", opener=open_private) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+        return path
+
     def remove_old(self) -> None:
         """Remove spill files older than ``MAX_AGE_SECONDS``."""
         if not hasattr(os, "getuid"):

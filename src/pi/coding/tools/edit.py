@@ -8,7 +8,7 @@ import heapq
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -24,8 +24,6 @@ from pi.coding.files.text import NotText, TextForm, decode
 from pi.coding.tools.declarations import PREFER_STRICT, description
 from pi.coding.tools.matching import Passages, Span, elisions, refuse_elisions
 
-if TYPE_CHECKING:
-    from pi.coding.tools.diff import Diff
 MIN_SIMILARITY = 0.6
 """Similarity from which a passage is shown as the one that was probably meant."""
 MAX_COMPARED_LINES = 50
@@ -173,12 +171,9 @@ def edit_tool(files: LocalFiles) -> AgentTool:
 
     async def edit(params: EditParams, ctx: ToolContext) -> ToolResult:
         data = await _convert_errors(params.path, files.read_file(params.path, most=MAX_FILE_BYTES))
-        text, form = _text(data, params.path)
-        changed, diff = await asyncio.to_thread(_edited, text, form, params)
-        await _convert_errors(params.path, files.write_file(params.path, form.encode(changed)))
-        details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
-        if diff.first_changed_line is not None:
-            details["firstChangedLine"] = diff.first_changed_line
+        # In a thread: thousands of edits, or a large file, take longer than the screen may wait.
+        changed, details = await asyncio.to_thread(_edited, data, params)
+        await _convert_errors(params.path, files.write_file(params.path, changed))
         count = len(params.edits)
         done = f"Successfully replaced {count} block(s) in {params.path}."
         return ToolResult.of(done + files.link_note(params.path), details=details)
@@ -236,13 +231,19 @@ def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> s
     return apply_edits(text, edits, path=path, line_end=form.line_end)
 
 
-def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
+def _edited(data: bytes, params: EditParams) -> tuple[bytes, Json]:
+    """Return the new contents of the file and the details of the result."""
     from pi.coding.tools.diff import Diff  # lazy: not needed before the first edit
 
+    text, form = _text(data, params.path)
     for edit in params.edits:
         refuse_elisions(elisions(edit.new_text), before=text)
     changed = _applied(text, form, params.edits, params.path)
-    return changed, Diff(text.replace("\r\n", "\n"), changed.replace("\r\n", "\n"))
+    diff = Diff(text.replace("\r\n", "\n"), changed.replace("\r\n", "\n"))
+    details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
+    if diff.first_changed_line is not None:
+        details["firstChangedLine"] = diff.first_changed_line
+    return form.encode(changed), details
 
 
 def _text(data: bytes, path: str) -> tuple[str, TextForm]:

@@ -162,6 +162,8 @@ MAX_SILENCE_SECONDS = 30.0
 """Time without a path after which a program is taken for hung."""
 MAX_PATH_BYTES = 1_000_000
 """Operating systems allow a few thousand bytes for a path."""
+MAX_PATHS = 5_000_000
+"""Paths of a program that is taken for broken; they take some seconds."""
 RG = ("--files", "--hidden", "--no-config", "--no-messages", "--null", f"--glob=!{GIT_FOLDER}")
 FD = ("--hidden", "--color=never", "--print0", f"--exclude={GIT_FOLDER}")
 
@@ -259,14 +261,20 @@ class _Paths:
         self._collects_folders = folders
         self._kept: list[str] = []
         self._begun = b""
+        self._count = 0
 
     def feed(self, piece: bytes) -> None:
-        """Add output of a program: paths terminated by zero bytes."""
-        *whole, self._begun = (self._begun + piece).split(b"\0")
-        if len(self._begun) > MAX_PATH_BYTES:
-            raise ProgramFailed("The search program", "wrote output that is not a list of paths")
-        names = (path.decode("utf-8", "surrogateescape").removeprefix("./") for path in whole)
-        paths = [name for name in names if name]
+        """Add output of a program: paths terminated by zero bytes. No path comes twice."""
+        whole, end, self._begun = (self._begun + piece).rpartition(b"\0")
+        if not end:
+            if len(self._begun) > MAX_PATH_BYTES:
+                raise _not_paths()
+            return
+        names = whole.decode("utf-8", "surrogateescape").split("\0")
+        self._count += len(names)
+        if "" in names or len(set(names)) < len(names) or self._count > MAX_PATHS:
+            raise _not_paths()
+        paths = [name for each in names if (name := each.removeprefix("./"))]
         if self._collects_folders:
             for path in paths:
                 self._note_folders(path)
@@ -288,6 +296,10 @@ class _Paths:
         while folder not in self.folders:
             self.folders.add(folder)
             folder = folder.rpartition("/")[0]
+
+
+def _not_paths() -> ProgramFailed:
+    return ProgramFailed("The search program", "wrote output that is not a list of paths")
 
 
 def _shown(entry: WalkedFile) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.coding.shell.environment import service_environment
@@ -92,17 +91,16 @@ def _which(name: str, path: str) -> str | None:
 
 READ_SIZE = 65536
 MAX_ERROR_BYTES = 20_000
-"""Standard error that is kept; the rest is read and dropped."""
+"""Standard error that is kept: half of it from the beginning and half from the end."""
+MAX_COMPLAINT_BYTES = 16 * 1024 * 1024
+"""Standard error of a program that is taken for broken and terminated."""
+MAX_ARGUMENT_BYTES = 100_000
+"""Longer text is not passed as an argument; Linux allows 128 KiB."""
 
 STALL_SECONDS = 10.0
 """Time without I/O and CPU use after which a program is taken for hung.
 
 ripgrep and fd open every ``.gitignore``, and block forever if one is a pipe.
-"""
-IDLE_CPU_SHARE = 0.1
-"""CPU share up to which a program counts as idle.
-
-The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
 """
 MAX_MEMORY_BYTES = 512 * 1024 * 1024
 """Limits a ripgrep that reads a ``.gitignore`` which is a link to ``/dev/zero``."""
@@ -130,8 +128,11 @@ async def read_program_output(
     quiet_success: Collection[int] = (),
     silence: float | None = None,
     most: int | None = None,
+    input: bytes | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Yield pieces of the output of ``command``, which is terminated if the caller stops reading.
+
+    It reads ``input``, or nothing.
 
     Raises ``ProgramFailed`` after the last piece unless the exit code is 0, or one of
     ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
@@ -141,13 +142,20 @@ async def read_program_output(
     from pi.base.processes import SpawnFailed, spawn  # not at the top: a start runs no program
 
     try:
-        started = await spawn(command, cwd=cwd, env=env, errors="separate")
+        started = await spawn(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin="null" if input is None else "pipe",
+            errors="separate",
+        )
     except SpawnFailed as error:
         raise ProgramFailed(name, "could not be started", errors=error.message) from error
     async with started as child:
         _limit_memory(child.pid)
         # Concurrently: a program blocks if the pipe of its standard error is full.
-        complaints = asyncio.create_task(_errors(child))
+        complaints = asyncio.create_task(_errors(child, name))
+        feeding = asyncio.create_task(_feed(child, input))
         try:
             while piece := await _piece(child, name, silence):
                 size += len(piece)
@@ -157,6 +165,7 @@ async def read_program_output(
             end, errors = await _end(child, complaints, name)
         finally:
             complaints.cancel()
+            feeding.cancel()
     quiet = not errors and end.exit_code in quiet_success
     if not end.ok and not quiet:
         how = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
@@ -164,7 +173,9 @@ async def read_program_output(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    waited, used = 0.0, _used(child.pid)
+    from pi.base.processes import usage_of  # not at the top: a start runs no program
+
+    waited, used = 0.0, usage_of(child.pid)
     while True:
         pause = STALL_SECONDS if silence is None else min(STALL_SECONDS, silence)
         try:
@@ -172,33 +183,11 @@ async def _piece(child: Child, name: str, silence: float | None) -> bytes:
                 return await child.output.read(READ_SIZE)
         except TimeoutError as error:
             waited += pause
-            before, used = used, _used(child.pid)
+            before, used = used, usage_of(child.pid)
             if silence is not None and waited >= silence:
                 raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from error
             if used is not None and before is not None and used.is_idle_since(before, pause):
                 raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from error
-
-
-class _Used(NamedTuple):
-    """Resources that a process has used so far."""
-
-    cpu: float
-    """Seconds."""
-    io: str
-    """The I/O counters of ``/proc``, as text."""
-
-    def is_idle_since(self, before: _Used, seconds: float) -> bool:
-        return self.io == before.io and self.cpu - before.cpu < IDLE_CPU_SHARE * seconds
-
-
-def _used(pid: int) -> _Used | None:
-    """Return the resource use of a process; ``None`` without ``/proc``."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-        return _Used(ticks / os.sysconf("SC_CLK_TCK"), Path(f"/proc/{pid}/io").read_text())
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def _limit_memory(pid: int) -> None:
@@ -218,8 +207,22 @@ async def _end(child: Child, complaints: asyncio.Task[str], name: str) -> tuple[
         raise ProgramFailed(name, "closed its output and did not end") from error
 
 
-async def _errors(child: Child) -> str:
-    kept = b""
+async def _feed(child: Child, data: bytes | None) -> None:
+    if data is not None:
+        with suppress(ConnectionError):  # a program need not read all its input
+            await child.write(data)
+        child.close_stdin()
+
+
+async def _errors(child: Child, name: str) -> str:
+    head, tail, size = b"", b"", 0
+    half = MAX_ERROR_BYTES // 2
     while piece := await child.errors.read(READ_SIZE):
-        kept = (kept + piece)[:MAX_ERROR_BYTES]
-    return kept.decode("utf-8", "replace").strip()
+        taken = half - len(head)
+        head += piece[:taken]
+        tail = (tail + piece[taken:])[-half:]
+        size += len(piece)
+        if size > MAX_COMPLAINT_BYTES:
+            await child.terminate()
+            raise ProgramFailed(name, f"wrote more than {MAX_COMPLAINT_BYTES} bytes of errors")
+    return (head + tail).decode("utf-8", "replace").strip()

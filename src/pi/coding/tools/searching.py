@@ -1,8 +1,8 @@
 """Searches lines with ripgrep, or with Python in a process of its own if ripgrep is missing.
 
-The Python search is ``python -m pi.coding.tools.searching REQUEST``. The request is a JSON object
-with the fields of ``Search`` and ``home``. Matches are written in ripgrep's format; an invalid
-pattern ends it with exit code 2.
+The Python search is ``python -m pi.coding.tools.searching`` and reads its request, a JSON object
+with the fields of ``Search`` and ``home``, from standard input. Matches are written in
+ripgrep's format; an invalid pattern ends it with exit code 2.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pi.coding.files.text import bounded_lines, form_of
 from pi.coding.resources.ignore import IgnoreTree, PatternTooLarge, compile_glob, expand_braces
 from pi.coding.tools.listing import walk
 from pi.coding.tools.programs import (
+    MAX_ARGUMENT_BYTES,
     RG_ERROR_EXIT_CODE,
     RG_QUIET_EXIT_CODES,
     ProgramFailed,
@@ -41,7 +42,7 @@ MAX_MATCH_CHARACTERS = 1000
 MAX_COLUMNS = 4 * MAX_MATCH_CHARACTERS + 96
 """Columns that ripgrep writes: its truncation note comes after ``MAX_MATCH_CHARACTERS``."""
 MAX_RECORD_BYTES = 256 * 1024
-"""Size of a path, number and line; the rest of a longer record is dropped."""
+"""Size of a path, number and line; a program that writes more does not write matches."""
 # Not --json: it lists every match in a line, 1.6 GB for a line of 30 MB, and ignores max-columns.
 RG = (
     "--line-number",
@@ -89,6 +90,11 @@ class Search(Record):
 async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
     """Return up to ``limit`` + 1 matches, sorted by path and line."""
     env = programs.environment
+    if len(query.glob.encode("utf-8", "replace")) > MAX_ARGUMENT_BYTES:
+        raise ToolFailed(
+            f"The glob is longer than {MAX_ARGUMENT_BYTES:,} bytes. Use a shorter one, or several"
+            " searches."
+        )
     if programs.rg is not None:
         try:
             return sorted(await _rg_found(query, programs.rg, env))
@@ -97,7 +103,7 @@ async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list
                 raise ToolFailed(_complaint(error.errors, query.pattern)) from error
             log.warning("%s; falling back to the Python search", error.message)
     try:
-        return sorted(await _first(query, _python_command(query, home), env))
+        return sorted(await _first(query, _python_search(query, home), env))
     except ProgramFailed as error:
         raise ToolFailed(error.errors or error.message) from error
 
@@ -113,16 +119,21 @@ def rooted_glob(glob: str, folder: Path) -> str:
 
 
 async def _rg_found(query: Search, rg: str, env: dict[str, str]) -> list[Match]:
-    command = _rg_command(query)
-    found = await _first(query, [rg, *RG, *command], env)
+    command, patterns = _rg_command(query)
+    found = await _first(query, _Command([rg, *RG, *command], patterns), env)
     if len(found) > query.limit and query.place == query.folder:
         # With several threads the first matches are random. Sorted output uses one thread and
         # ends as soon as there are enough matches.
-        found = await _first(query, [rg, *RG, SORTED, *command], env)
+        found = await _first(query, _Command([rg, *RG, SORTED, *command], patterns), env)
     return found
 
 
-def _rg_command(query: Search) -> list[str]:
+class _Command(NamedTuple):
+    words: list[str]
+    input: bytes | None
+
+
+def _rg_command(query: Search) -> _Command:
     command = ["--ignore-case"] if query.ignore_case else []
     command += ["--fixed-strings"] if query.literal else []
     command += [f"--glob={rooted_glob(query.glob, query.folder)}"] if query.glob else []
@@ -130,17 +141,24 @@ def _rg_command(query: Search) -> list[str]:
     command += ["--text"] if query.place.is_file() else []
     target = query.place.name if query.place.is_file() else ""
     # After -- nothing is parsed as an option; ./ is for a file named "-".
-    return [*command, "--", query.pattern, f"./{target}"]
+    pattern = query.pattern.encode("utf-8", "replace")
+    if len(pattern) <= MAX_ARGUMENT_BYTES:
+        return _Command([*command, "--", query.pattern, f"./{target}"], None)
+    if b"\n" in pattern:  # ripgrep would take every line of its input for a pattern of its own
+        raise ToolFailed(
+            "A pattern cannot contain line ends: lines are searched one by one. Leave them out."
+        )
+    return _Command([*command, "--file=-", "--", f"./{target}"], pattern)
 
 
-def _python_command(query: Search, home: Path) -> list[str]:
+def _python_search(query: Search, home: Path) -> _Command:
     """A separate process: a Python regular expression can run forever and cannot be cancelled."""
     place = {"place": str(query.place), "home": str(home)}
-    request = msgspec.json.encode({**msgspec.structs.asdict(query), **place}).decode()
-    return [sys.executable, "-P", "-m", "pi.coding.tools.searching", request]
+    request = msgspec.json.encode({**msgspec.structs.asdict(query), **place})
+    return _Command([sys.executable, "-P", "-m", "pi.coding.tools.searching"], request)
 
 
-async def _first(query: Search, command: list[str], env: dict[str, str]) -> list[Match]:
+async def _first(query: Search, command: _Command, env: dict[str, str]) -> list[Match]:
     found: list[Match] = []
     async with aclosing(_matches(query, command, env)) as matches:
         async for match in matches:
@@ -151,16 +169,17 @@ async def _first(query: Search, command: list[str], env: dict[str, str]) -> list
 
 
 async def _matches(
-    query: Search, command: list[str], env: dict[str, str]
+    query: Search, command: _Command, env: dict[str, str]
 ) -> AsyncGenerator[Match, None]:
     output = read_program_output(
-        command,
+        command.words,
         cwd=query.folder,
         env=env,
         quiet_success=RG_QUIET_EXIT_CODES,
+        input=command.input,
     )
     async with aclosing(output) as pieces:
-        reader = _MatchReader(Path(command[0]).name)
+        reader = _MatchReader(Path(command.words[0]).name)
         async for piece in pieces:
             for match in reader.feed(piece):
                 yield match
@@ -179,8 +198,10 @@ class _MatchReader:
         rest = piece
         while rest:
             field, end, rest = rest.partition(b"\0" if self._path is None else b"\n")
-            self._held += field[: MAX_RECORD_BYTES - len(self._held)]
-            if self._path is None and not self._held.startswith(b"./"[: len(self._held)]):
+            self._held += field
+            start = b"./" if end else b"./"[: len(self._held)]
+            is_path = self._path is not None or self._held.startswith(start)
+            if not is_path or len(self._held) > MAX_RECORD_BYTES:
                 raise ProgramFailed(self._program, "wrote something else than matches")
             if not end:
                 return
@@ -219,7 +240,12 @@ def _complaint(errors: str, pattern: str) -> str:
             lines[number] = line.replace(f"(?:{pattern})", pattern, 1)
             mark = lines[number + 1]
             lines[number + 1] = mark[:4] + mark[4:].removeprefix("   ")
-    return "\n".join(lines)
+    return "\n".join(map(_short, lines))
+
+
+def _short(line: str) -> str:
+    """Return the start of a long line: a pattern may have 200,000 characters."""
+    return line if len(line) <= MAX_MATCH_CHARACTERS else f"{line[:200]}…"
 
 
 BINARY_CHECK_BYTES = 8192
@@ -230,7 +256,7 @@ EXIT_INVALID_PATTERN = 2
 """The same exit code as ripgrep's."""
 
 
-def main(request: str) -> int:
+def main(request: bytes) -> int:
     """Write every match, up to one more than the limit, and return the exit code."""
     fields = msgspec.json.decode(request)
     home, place = Path(fields.pop("home")), Path(fields.pop("place"))
@@ -241,7 +267,7 @@ def main(request: str) -> int:
     except (re.error, PatternTooLarge) as error:
         what = "regex parse error" if isinstance(error, re.error) else "glob error"
         shown = query.pattern if isinstance(error, re.error) else query.glob
-        sys.stderr.write(f"{what}:\n    {shown}\nerror: {error}\n")
+        sys.stderr.write(f"{what}:\n    {_short(shown)}\nerror: {error}\n")
         return EXIT_INVALID_PATTERN
     return 0
 
@@ -306,4 +332,4 @@ def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.stdin.buffer.read()))

@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from pi.ai.models.model import without_credentials
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.modes.rpc.protocol import Request
 
 if TYPE_CHECKING:
@@ -92,18 +94,19 @@ async def _set_model(port: SessionPort, request: Request) -> Any:
     provider, model = request.fields.get("provider"), request.fields.get("modelId")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise PiError(f"Model not found: {provider or 'undefined'}/{model or 'undefined'}")
-    return await port.models.select_id(provider, model)
+    return without_credentials(await port.models.select_id(provider, model))
 
 
 @_command("cycle_model")
 async def _cycle_model(port: SessionPort, request: Request) -> Any:
-    return await port.models.cycle()
+    cycled = await port.models.cycle()
+    return cycled and replace(cycled, model=without_credentials(cycled.model))
 
 
 @_command("get_available_models")
 async def _available_models(port: SessionPort, request: Request) -> Any:
     await port.models.discover()
-    return {"models": port.models.available()}
+    return {"models": [without_credentials(model) for model in port.models.available()]}
 
 
 @_command("set_thinking_level")
@@ -200,7 +203,10 @@ async def _export_html(port: SessionPort, request: Request) -> Any:
 
 @_command("get_state")
 async def _state(port: SessionPort, request: Request) -> Any:
-    return port.facts.state()
+    state = port.facts.state()
+    if not isinstance(state.model, UnsetType):
+        state = replace(state, model=without_credentials(state.model))
+    return state
 
 
 @_command("get_messages")

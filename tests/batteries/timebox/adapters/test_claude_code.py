@@ -106,7 +106,7 @@ def test_five_prompts_pass_and_the_sixth_is_blocked(claude: Claude) -> None:
 
     assert answers[:4] == [{}, {}, {}, {}]
     nudge = answers[4]
-    assert nudge["systemMessage"] == "Timebox nearly spent: 1 turn left."
+    assert nudge["systemMessage"] == "Timebox nearly spent: this turn is the last."
     reported = nudge["hookSpecificOutput"]
     assert reported["hookEventName"] == "UserPromptSubmit"
     assert reported["additionalContext"].startswith("IMPORTANT TIMEBOX WARNING\n")
@@ -130,7 +130,7 @@ def test_every_prompt_after_the_nudge_warns_the_model_but_not_the_user(
 
     assert "systemMessage" not in second
     context = second["hookSpecificOutput"]["additionalContext"]
-    assert context.startswith("CRITICAL TIMEBOX WARNING\nLeft of the budget for this session: 30s.")
+    assert context.startswith("CRITICAL TIMEBOX WARNING\nBudget for this session: 30s left.")
 
 
 def test_what_is_left_is_said_when_claude_stops(claude: Claude) -> None:

@@ -109,7 +109,7 @@ async def test_at_four_fifths_of_the_turns_a_warning_is_given() -> None:
 
     await pi.turn()
 
-    assert pi.notified[1:] == [("warning", "Timebox nearly spent: 1 turn left.")]
+    assert pi.notified[1:] == [("warning", "Timebox nearly spent: this turn is the last.")]
 
 
 # 10, 11
@@ -123,7 +123,7 @@ async def test_after_the_nudge_the_system_prompt_has_the_warning() -> None:
     prompt = await pi.prompt_of_run()
     assert prompt is not None
     assert prompt.startswith("You are pi.\n\nIMPORTANT TIMEBOX WARNING\n")
-    assert "session: 2m, 9 turns." in prompt
+    assert "session: 8 turns after this one, 2m left." in prompt
     pi.now += 90_000
     prompt = await pi.prompt_of_run()
     assert prompt is not None

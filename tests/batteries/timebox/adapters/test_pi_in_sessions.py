@@ -60,7 +60,7 @@ async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: 
     assert play.failures == []
     assert notices(ui) == [
         "Timebox set: 5 turns.",
-        "Timebox nearly spent: 1 turn left.",
+        "Timebox nearly spent: this turn is the last.",
         f"Timebox budget spent. Used 5 turns, 0s. {GOES_ON}",
     ]
     assert len(requests) == 6  # the seventh prompt goes on
@@ -110,7 +110,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         restored,
         "No active timebox.",
         restored,
-        "Timebox nearly spent: 1 turn left.",
+        "Timebox nearly spent: this turn is the last.",
         f"Timebox budget spent. Used 2 turns, 0s. {GOES_ON}",
     ]
     assert len(play.stage.provider.requests) == 2

@@ -88,10 +88,10 @@ def test_a_nudge_notifies_once_and_then_warns_the_model() -> None:
     assert box.turn_started(at(13)) == []
 
     assert box.warning(at(13)) == (
-        f"IMPORTANT TIMEBOX WARNING\nLeft of the budget for this session: 2m. {WRAP_UP}"
+        f"IMPORTANT TIMEBOX WARNING\nBudget for this session: 2m left. {WRAP_UP}"
     )
     assert box.warning(at(14.5)) == (
-        f"CRITICAL TIMEBOX WARNING\nLeft of the budget for this session: 30s. {WRAP_UP}"
+        f"CRITICAL TIMEBOX WARNING\nBudget for this session: 30s left. {WRAP_UP}"
     )
 
 
@@ -199,3 +199,25 @@ def test_the_end_of_a_session_forgets_everything() -> None:
     box.forget()
 
     assert (box.budget, box.refusal, box.status(at(1))) == (None, None, None)
+
+
+def test_the_user_and_the_model_are_given_the_same_count_of_turns() -> None:
+    box = Timebox(budget(turns=2))
+    assert box.turn_started(at(turns=0)) == []
+    box.prompt_ended(attended=True)
+
+    last = "this turn is the last"
+    assert box.turn_started(at(turns=1)) == [Notify(f"Timebox nearly spent: {last}.", "warning")]
+    for turns in (1, 2):  # before and after the prompt is counted
+        assert f"\nBudget for this session: {last}. " in str(box.warning(at(turns=turns)))
+    assert box.status(at(turns=2)) == "Timebox: no time limit | 0 turns left (2/2)"
+
+
+def test_turns_after_the_current_one_are_counted() -> None:
+    box = Timebox(budget(turns=10, time=10 * MINUTE))
+
+    left = "1 turn after this one, 9m left"
+    assert box.turn_started(at(1, turns=8)) == [Notify(f"Timebox nearly spent: {left}.", "warning")]
+    assert f"Budget for this session: {left}. " in str(box.warning(at(1, turns=9)))
+    box.prompt_ended(attended=True)
+    assert "this turn is the last, 9m left. " in str(box.warning(at(1, turns=9)))

@@ -92,6 +92,21 @@ def format_amounts(amounts: Amounts) -> str:
     return ", ".join(FORMS[each](amounts[each]) for each in DIMENSIONS if each in amounts)
 
 
+def left_text(budget: TimeboxBudget, reading: Reading, turn_began: float | None) -> str:
+    """``3m left``; in a turn ``1 turn after this one, 3m left`` or ``this turn is the last``.
+
+    ``turn_began`` is the count of turns before the current turn, which the status line shows as
+    used; ``None`` between turns.
+    """
+    left = dict(budget.left(reading))
+    if turn_began is None or "turns" not in left:
+        return f"{format_amounts(left)} left"
+    left.pop("turns")
+    after = budget.left({**reading, "turns": turn_began + 1})["turns"]
+    parts = [f"{format_turns(after)} after this one" if after else "this turn is the last"]
+    return ", ".join([*parts, f"{format_amounts(left)} left"] if left else parts)
+
+
 def status_line(budget: TimeboxBudget, reading: Reading) -> str:
     """``Timebox: 12m 34s left (15m budget) | 3 turns left (2/5)``."""
     limits, left = budget.limits, budget.left(reading)

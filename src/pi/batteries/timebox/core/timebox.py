@@ -14,6 +14,7 @@ from pi.batteries.timebox.core.budget import (
     TimeboxBudget,
     decide,
     format_amounts,
+    left_text,
     spent_line,
     status_line,
     urgency,
@@ -56,7 +57,8 @@ class Timebox:
         self.budget = budget
         self.refusal: str | None = None
         """Why no request may be made now; ``None`` if requests are allowed."""
-        self._decided = False
+        self._turn_began: float | None = None
+        """The count of turns before the current prompt; ``None`` between prompts."""
 
     # Commands of the user -------------------------------------------------------------------------
 
@@ -120,7 +122,7 @@ class Timebox:
         If a user is ``attended``, a spent budget stops only one prompt: the user was notified and
         may continue.
         """
-        self._decided = False
+        self._turn_began = None
         if attended:
             self.refusal = None
 
@@ -129,9 +131,9 @@ class Timebox:
 
         Only the first turn of a prompt counts: the others are tool rounds and retries.
         """
-        if self._decided:
+        if self._turn_began is not None:
             return []
-        self._decided = True
+        self._turn_began = reading["turns"]
         return self._look(reading, DIMENSIONS, turn_begins=True)
 
     def request_due(self, reading: Reading, among: Collection[Dimension]) -> list[Effect]:
@@ -144,9 +146,10 @@ class Timebox:
         if self.budget is None:
             return []
         match decide(self.budget, reading, among=among, turn_begins=turn_begins):
-            case Nudge(detail=detail):
+            case Nudge():
                 self.budget = replace(self.budget, soft_nudge_sent=True)
-                return [Notify(f"Timebox nearly spent: {detail} left.", "warning")]
+                left = left_text(self.budget, reading, self._turn_began)
+                return [Notify(f"Timebox nearly spent: {left}.", "warning")]
             case Stop() as stop:
                 return self._stop(self.budget, stop)
             case _:
@@ -155,7 +158,7 @@ class Timebox:
     def forget(self) -> None:
         """Drop the budget without effects."""
         self.budget = self.refusal = None
-        self._decided = False
+        self._turn_began = None
 
     # Texts ----------------------------------------------------------------------------------------
 
@@ -172,8 +175,10 @@ class Timebox:
         if budget is None or not budget.active or not budget.soft_nudge_sent:
             return None
         word = "CRITICAL" if urgency(budget, reading) == "critical" else "IMPORTANT"
-        left = format_amounts(budget.left(reading))
-        return f"{word} TIMEBOX WARNING\nLeft of the budget for this session: {left}. {WRAP_UP}"
+        # Before its first turn a prompt is not counted yet, and the warning is for that prompt.
+        began = reading["turns"] if self._turn_began is None else self._turn_began
+        left = left_text(budget, reading, began)
+        return f"{word} TIMEBOX WARNING\nBudget for this session: {left}. {WRAP_UP}"
 
     def _stop(self, budget: TimeboxBudget, stop: Stop) -> list[Effect]:
         self.budget = replace(budget, active=False)

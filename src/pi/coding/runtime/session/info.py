@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +20,6 @@ from pi.coding.session.context import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
     Custom,
-    Entry,
     Label,
     MessageEntry,
     SessionHeader,
@@ -42,51 +40,48 @@ from pi.coding.session.views import (
 )
 
 
-class Counted(NamedTuple):
-    """What one entry adds to the statistics."""
-
-    message: type | None
-    """The type of message, for a ``message`` entry."""
-    tool_calls: int
-    usage: Usage | None
-
-
 class EntryCounts:
-    """Counts of one log. Each entry is decoded once, because entries never change."""
+    """Running totals of one log. Each entry is decoded once, because entries never change."""
 
     def __init__(self, log: SessionLog) -> None:
         self.log = log
-        self._counted: list[Counted] = []
+        self.messages: Counter[type] = Counter()
+        """Message entries by the type of their message."""
+        self.tool_calls = 0
+        self.tokens = TokenTotals()
+        self.cost = 0.0
+        self._seen = 0
 
-    def all(self) -> list[Counted]:
-        """Return the counts of the whole file, in order."""
-        for place in range(len(self._counted), len(self.log.tree)):
-            self._counted.append(_counted(self.log.at(place)))
-        return self._counted
-
-
-def _counted(entry: Entry) -> Counted:
-    message = entry.message if isinstance(entry, MessageEntry) else None
-    calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
-    return Counted(type(message) if message is not None else None, calls, usage_of(entry))
+    def update(self) -> None:
+        """Count the entries that were appended since the last call."""
+        usages: list[Usage] = []
+        for place in range(self._seen, len(self.log.tree)):
+            entry = self.log.at(place)
+            if isinstance(entry, MessageEntry):
+                self.messages[type(entry.message)] += 1
+                if isinstance(entry.message, AssistantMessage):
+                    self.tool_calls += len(entry.message.tool_calls)
+            if (usage := usage_of(entry)) is not None:
+                usages.append(usage)
+        self._seen = len(self.log.tree)
+        self.tokens = _totals(usages, self.tokens)
+        self.cost += sum(usage.cost.total for usage in usages)
 
 
 def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
     """Return counts and cost of the whole file: all branches, and what was compacted."""
-    counted = counts.all()
-    kinds = Counter(each.message for each in counted if each.message is not None)
-    usages = [each.usage for each in counted if each.usage is not None]
-    file = core.log.file
+    counts.update()
+    file, kinds = core.log.file, counts.messages
     return SessionStats(
         session_file=UNSET if file is None else str(file),
         session_id=core.log.header.id,
         user_messages=kinds[UserMessage],
         assistant_messages=kinds[AssistantMessage],
-        tool_calls=sum(each.tool_calls for each in counted),
+        tool_calls=counts.tool_calls,
         tool_results=kinds[ToolResultMessage],
         total_messages=kinds.total(),
-        tokens=_totals(usages),
-        cost=sum(usage.cost.total for usage in usages),
+        tokens=counts.tokens,
+        cost=counts.cost,
         context_usage=context_usage(core) or UNSET,
     )
 
@@ -129,26 +124,35 @@ def last_answer_text(core: LiveSession) -> str | None:
     return None
 
 
-def _totals(usages: list[Usage]) -> TokenTotals:
+def _totals(usages: list[Usage], before: TokenTotals) -> TokenTotals:
     return TokenTotals(
-        input=sum(usage.input for usage in usages),
-        output=sum(usage.output for usage in usages),
-        cache_read=sum(usage.cache_read for usage in usages),
-        cache_write=sum(usage.cache_write for usage in usages),
-        total=sum(u.input + u.output + u.cache_read + u.cache_write for u in usages),
+        input=before.input + sum(usage.input for usage in usages),
+        output=before.output + sum(usage.output for usage in usages),
+        cache_read=before.cache_read + sum(usage.cache_read for usage in usages),
+        cache_write=before.cache_write + sum(usage.cache_write for usage in usages),
+        total=before.total + sum(u.input + u.output + u.cache_read + u.cache_write for u in usages),
     )
 
 
 def _compacted_since_answer(core: LiveSession) -> bool:
     log, place = core.log, core.log.leaf
+    outlines, known = log.tree.outlines, core.conversation.compacted
+    found = False
     while place is not None:
-        match log.at(place):
-            case Compaction():
-                return True
-            case MessageEntry(message=AssistantMessage(usage=usage)) if usage.total_tokens:
-                return False
+        if place in known:
+            found = known[place]
+            break
+        if outlines[place].type == "compaction" or log.may_be_answer(place):
+            match log.at(place):
+                case Compaction():
+                    found = True
+                    break
+                case MessageEntry(message=AssistantMessage(usage=usage)) if usage.total_tokens:
+                    break
         place = log.tree.parent(place)
-    return False
+    if log.leaf is not None:
+        known[log.leaf] = found
+    return found
 
 
 def listed_commands(core: LiveSession) -> list[Command]:
