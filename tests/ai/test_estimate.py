@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import base64
+import io
+
 import pytest
+from PIL import Image as Pillow
 
 from pi.ai.messages import (
     AssistantMessage,
@@ -15,18 +19,51 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.token_estimate import conversation_tokens, largest_answer, message_tokens
+from pi.ai.token_estimate import (
+    conversation_tokens,
+    image_tokens,
+    largest_answer,
+    message_tokens,
+)
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", context_window=10_000, max_tokens=8_000)
 
 
-def test_four_characters_make_a_token_and_a_picture_twelve_hundred() -> None:
-    picture = Image(data="AA==", mime_type="image/png")
+def picture(form: str, width: int, height: int, **options: object) -> Image:
+    file = io.BytesIO()
+    Pillow.new("RGB", (width, height)).save(file, form, **options)
+    data = base64.b64encode(file.getvalue()).decode()
+    return Image(data=data, mime_type=f"image/{form.lower()}")
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [(1568, 1568, 3279), (750, 100, 100), (1, 1, 85), (1921, 2003, 4784), (3000, 10, 85)],
+)
+def test_a_picture_counts_by_its_pixels(form: str, width: int, height: int, tokens: int) -> None:
+    assert image_tokens(picture(form, width, height)) == tokens
+
+
+def test_the_size_of_a_photo_is_found_behind_its_preview() -> None:
+    photo = picture("JPEG", 1500, 1000, exif=b"Exif\0\0" + b"x" * 65_000, comment=b"y" * 65_000)
+
+    assert len(photo.data) > 170_000
+    assert image_tokens(photo) == 2000
+
+
+@pytest.mark.parametrize("data", ["", "AA==", "not base64 é", "blob:sha256:0", "/9j/" * 10])
+def test_a_picture_of_unknown_size_counts_twelve_hundred(data: str) -> None:
+    assert image_tokens(Image(data=data, mime_type="image/png")) == 1200
+
+
+def test_four_characters_make_a_token_and_an_unreadable_picture_twelve_hundred() -> None:
+    unreadable = Image(data="AA==", mime_type="image/png")
     tool = Tool(name="peek", description="d", parameters={})
 
     assert message_tokens(UserMessage(content="12345")) == 2
-    assert message_tokens(UserMessage(content=(Text(text="1234"), picture))) == 1201
+    assert message_tokens(UserMessage(content=(Text(text="1234"), unreadable))) == 1201
     assert message_tokens(SystemMessage(content="1234", sections={"a": "5678", "b": None})) == 2
     assert message_tokens(SystemMessage(content="", tools_added=(tool,))) > 10
     assert (

@@ -38,6 +38,51 @@ def test_comments_ids_and_events_without_data_are_skipped() -> None:
     ]
 
 
+def test_id_and_retry_are_kept_for_a_reconnect() -> None:
+    reader = SseReader()
+
+    assert (reader.last_event_id, reader.retry) == ("", None)
+    assert reader.feed(b"retry: 1500\nid: 7\ndata: 1\n\ndata: 2\n\ndata: 3\n\n") != []
+    assert (reader.last_event_id, reader.retry) == ("7", 1500)
+
+    reader.feed(b"id: 8\n\n")  # without data, as a server does to mark a place
+    assert reader.last_event_id == "8"
+    reader.feed(b"id: a\0b\nretry: soon\ndata: 4\n\n")
+    assert (reader.last_event_id, reader.retry) == ("8", 1500)
+    reader.feed(b"id\ndata: 5\n\n")  # the empty id resets it
+    assert reader.last_event_id == ""
+
+
+def test_the_id_of_an_event_counts_when_the_event_is_complete() -> None:
+    reader = SseReader()
+    reader.feed(b"id: 1\ndata: 1\n\nid: 2\nda")
+    assert reader.last_event_id == "1"
+
+    reader.feed(b"ta: 2\n\nid: 31")
+    assert reader.last_event_id == "2"
+    assert reader.finish() == []
+    assert reader.last_event_id == "2"
+
+
+def test_a_torn_id_at_the_end_of_a_stream_is_not_kept() -> None:
+    reader = SseReader()
+    reader.feed(b"id: 1\ndata: 1\n\ndata: 2\nid: 12")
+
+    assert reader.finish() == [("", b"2")]
+    assert reader.last_event_id == "1"
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1), st.integers(1, 40))
+def test_the_last_id_is_the_same_however_the_stream_is_split(ids: list[int], size: int) -> None:
+    body = b"".join(b"id: %d\ndata: x\n\n" % each for each in ids)
+    reader = SseReader()
+
+    for at in range(0, len(body), size):
+        reader.feed(body[at : at + size])
+
+    assert reader.last_event_id == str(ids[-1])
+
+
 def test_a_byte_order_mark_does_not_hide_the_first_event() -> None:
     assert read(b"\xef\xbb\xbfdata: 1\n\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
     assert read(b"\xef", b"\xbb\xbfevent: a\ndata: 1\n\n") == [("a", b"1")]

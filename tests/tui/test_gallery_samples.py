@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pi.base.pictures import PixelSize
 from pi.tui.gallery_samples import PALETTES, Paints, Scheme, sample_picture, select
-from pi.tui.images.protocols import PixelSize
 from pi.tui.style import ColourDepth
 
 

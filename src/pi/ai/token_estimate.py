@@ -1,7 +1,12 @@
-"""Approximate token counts of a conversation: four characters make one token. Pure."""
+"""Approximate token counts of a conversation. Pure.
+
+Four characters make one token; 750 pixels of a picture make one, as Claude counts them.
+"""
 
 from __future__ import annotations
 
+import binascii
+from base64 import b64decode
 from collections.abc import Sequence
 
 from msgspec import UNSET
@@ -19,9 +24,18 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.transcript import plain_text
+from pi.base.pictures import picture_size
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1200
+"""A picture whose size cannot be read from its header."""
+PIXELS_PER_TOKEN = 750
+LARGEST_IMAGE_TOKENS = 4784
+"""Providers reduce larger pictures; this is the most that any of them counts for one."""
+SMALLEST_IMAGE_TOKENS = 85
+"""The flat part of OpenAI's count: a tiny picture is not free."""
+_HEADER_CHARACTERS = (4_096, 131_072, 1_048_576)
+"""How much base64 is decoded in search of the size: in a JPEG it may follow a preview."""
 ROOM_FOR_ERROR = 4096
 """Tokens reserved because the count is approximate."""
 SMALLEST_ANSWER = 1024
@@ -69,6 +83,21 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
     return min(limit, max(left, SMALLEST_ANSWER))
 
 
+def image_tokens(image: Image) -> int:
+    """Returns an estimate for one picture, from the pixel size in its header."""
+    for characters in _HEADER_CHARACTERS:
+        try:
+            size = picture_size(b64decode(image.data[:characters]))
+        except (binascii.Error, ValueError):
+            return IMAGE_TOKENS
+        if size is not None:
+            tokens = -(-size.width * size.height // PIXELS_PER_TOKEN)
+            return min(max(tokens, SMALLEST_IMAGE_TOKENS), LARGEST_IMAGE_TOKENS)
+        if len(image.data) <= characters:
+            break
+    return IMAGE_TOKENS
+
+
 def counted_tokens(message: AssistantMessage) -> int:
     """Returns the conversation size that the provider counted for this response; 0 if unknown."""
     if message.stop_reason in ("error", "aborted"):
@@ -82,7 +111,7 @@ def _length(block: Text | Image | Thinking | ToolCall) -> int:
         case Text():
             return len(block.text)
         case Image():
-            return IMAGE_TOKENS * CHARACTERS_PER_TOKEN
+            return image_tokens(block) * CHARACTERS_PER_TOKEN
         case Thinking():
             signature = block.thinking_signature
             return len(block.thinking) + (len(signature) if isinstance(signature, str) else 0)

@@ -4,9 +4,10 @@ import base64
 
 import pytest
 
+from pi.base.pictures import PixelSize
 from pi.tui.images import protocols
 from pi.tui.images.graphics import Graphics, as_png, picture
-from pi.tui.images.protocols import CellExtent, PixelSize
+from pi.tui.images.protocols import CellExtent
 from pi.tui.screen.rows import window_rows
 from tests.tui.images.pictures import make_picture
 

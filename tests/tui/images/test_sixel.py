@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pi.base import pictures
+from pi.base.pictures import PixelSize
 from pi.tui.images import protocols
-from pi.tui.images.protocols import PixelSize
 from tests.tui.images.pictures import make_picture
 
 

@@ -2,7 +2,8 @@
 
 Whole reads are split at blank lines with C-speed searches; only an event of an unusual form is
 parsed line by line. Accepts what servers send: LF, CRLF and lone CR, a byte-order mark, a last
-event without a blank line, comments, several ``data`` lines.
+event without a blank line, comments, several ``data`` lines. ``id`` and ``retry`` are kept for
+clients that reconnect.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class SseReader:
         self.first_bytes = b""
         """The start of the data before the first event, to explain a stream without events."""
         self._seen_event = False
+        self.last_event_id = ""
+        """``id`` of the latest complete event with one, for ``Last-Event-ID`` of a reconnect."""
+        self.retry: int | None = None
+        """The server's delay before a reconnect, in milliseconds; ``None`` if it sends none."""
         # Most streams repeat one kind of event, so the next ones are expected to look like the last
         # one: its prefix up to the data, and the blank line behind it.
         self._lead, self._name, self._blank = b"data: ", "", b"\n\n"
@@ -63,7 +68,13 @@ class SseReader:
     def finish(self) -> list[ServerEvent]:
         """Returns the last event of a stream without a blank line behind it."""
         rest, self._held, self._last_byte = bytes(self._held), bytearray(), b""
-        return self._events(rest)
+        seen = self.last_event_id
+        events = self._events(rest)
+        if not events or not rest.endswith((b"\n", b"\r")):
+            # The connection broke inside an event, whose id may be torn: the server must send it
+            # again.
+            self.last_event_id = seen
+        return events
 
     def _last_blank_line(self, data: bytes) -> int:
         """Returns the index of the last one; negative if there is none."""
@@ -77,7 +88,7 @@ class SseReader:
     def _events(self, whole: bytes) -> list[ServerEvent]:
         events = self._alike(whole)
         if events is None:
-            events = _parsed(whole.removeprefix(_BYTE_ORDER_MARK))
+            events = self._parsed(whole.removeprefix(_BYTE_ORDER_MARK))
             if events:
                 self._expect(events[-1][0])
         self._seen_event = self._seen_event or bool(events)
@@ -92,6 +103,28 @@ class SseReader:
         events = [(name, line) for line in lines if _LF not in line and _CR not in line]
         return events if len(events) == len(lines) else None
 
+    def _parsed(self, whole: bytes) -> list[ServerEvent]:
+        """Parses whole lines; events without data are skipped, but their ``id`` is kept."""
+        events: list[ServerEvent] = []
+        name, data, identifier = "", list[bytes](), None
+        for line in (*whole.splitlines(), b""):
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data":
+                data.append(value)
+            elif field == b"event":
+                name = value.decode("utf-8", "replace")
+            elif field == b"id" and b"\0" not in value:
+                identifier = value.decode("utf-8", "replace")
+            elif field == b"retry" and value.isdigit() and len(value) < 10:
+                self.retry = int(value)
+            elif not line:
+                if data:
+                    events.append((name, b"\n".join(data)))
+                self.last_event_id = self.last_event_id if identifier is None else identifier
+                name, data, identifier = "", [], None
+        return events
+
     def _expect(self, name: str) -> None:
         """Expect events with this name, or without one."""
         self._name, self._lead = name, b"data: "
@@ -105,21 +138,3 @@ def event_too_large() -> AnswerTooLarge:
         f"The server sent an event larger than the limit of {LARGEST_EVENT >> 20} MiB.",
         hint="Check the provider's base URL, or choose another model.",
     )
-
-
-def _parsed(whole: bytes) -> list[ServerEvent]:
-    """Parses whole lines; events without data are skipped."""
-    events: list[ServerEvent] = []
-    name, data = "", list[bytes]()
-    for line in (*whole.splitlines(), b""):
-        field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if field == b"data":
-            data.append(value)
-        elif field == b"event":
-            name = value.decode("utf-8", "replace")
-        elif not line:
-            if data:
-                events.append((name, b"\n".join(data)))
-            name, data = "", []
-    return events

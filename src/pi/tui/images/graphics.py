@@ -9,11 +9,11 @@ import base64
 from collections.abc import Callable
 from io import BytesIO
 
-from pi.base.pictures import ONE_AT_A_TIME, open_picture
+from pi.base.pictures import ONE_AT_A_TIME, PixelSize, media_type, open_picture, picture_size
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.tui.images import protocols
-from pi.tui.images.protocols import CellExtent, PixelSize, fit, media_type, picture_size
+from pi.tui.images.protocols import CellExtent, fit
 from pi.tui.input.reports import DEFAULT_CELL
 from pi.tui.style import Paint, unpainted
 from pi.tui.terminal import ImageProtocol

@@ -8,24 +8,10 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pi.base.pictures import ONE_AT_A_TIME, open_picture, shrunk
+from pi.base.pictures import ONE_AT_A_TIME, PixelSize, open_picture, shrunk
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-_SOI = b"\xff\xd8"
-_NO_LENGTH = (0x01, *range(0xD0, 0xDA))
-"""JPEG markers without a length."""
-_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""JPEG frame markers, which contain the size. The other markers in that range are tables."""
-
-
-class PixelSize(NamedTuple):
-    """Width and height in pixels."""
-
-    width: int
-    height: int
 
 
 class CellExtent(NamedTuple):
@@ -33,27 +19,6 @@ class CellExtent(NamedTuple):
 
     columns: int
     rows: int
-
-
-def picture_size(data: bytes) -> PixelSize | None:
-    """Returns the size of a PNG, JPEG, GIF or WebP; None if it cannot be read."""
-    readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
-    read = readers.get(media_type(data))
-    size = read(data) if read else None
-    return size if size and min(size) > 0 else None
-
-
-def media_type(data: bytes) -> str:
-    """Returns the media type according to the first bytes, or an empty string."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(_SOI):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return ""
 
 
 def fit(size: PixelSize, cell: PixelSize, most: CellExtent) -> CellExtent:
@@ -71,58 +36,6 @@ def fit(size: PixelSize, cell: PixelSize, most: CellExtent) -> CellExtent:
 
 def _divided_up(length: float, unit: int) -> int:
     return -int(-round(length, 6) // unit)
-
-
-def _png(data: bytes) -> PixelSize | None:
-    if len(data) < 24:
-        return None
-    return PixelSize(int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
-
-
-def _gif(data: bytes) -> PixelSize | None:
-    if len(data) < 10:
-        return None
-    return PixelSize(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
-
-
-def _jpeg(data: bytes) -> PixelSize | None:
-    """Reads the markers up to the frame."""
-    place = 2
-    while place + 9 <= len(data):
-        if data[place] != 0xFF:
-            return None
-        marker = data[place + 1]
-        if marker in _SIZES:
-            height, width = data[place + 5 : place + 7], data[place + 7 : place + 9]
-            return PixelSize(int.from_bytes(width), int.from_bytes(height))
-        if marker == 0xFF:  # padding
-            place += 1
-        elif marker in _NO_LENGTH:
-            place += 2
-        else:
-            place += 2 + int.from_bytes(data[place + 2 : place + 4])
-    return None
-
-
-def _webp(data: bytes) -> PixelSize | None:
-    if len(data) < 30:
-        return None
-    match data[12:16]:
-        case b"VP8 ":
-            width, height = data[26:28], data[28:30]
-            mask = 0x3FFF  # the other two bits are a scale
-            return PixelSize(
-                int.from_bytes(width, "little") & mask, int.from_bytes(height, "little") & mask
-            )
-        case b"VP8L":
-            bits = int.from_bytes(data[21:25], "little")
-            return PixelSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
-        case b"VP8X":
-            width, height = data[24:27], data[27:30]
-            return PixelSize(
-                int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1
-            )
-    return None
 
 
 _PLACED = r"\x1b_Ga=p,q=2,C=1,i=(\d+),p=1,c=\d+,r=(\d+)\x1b\\"

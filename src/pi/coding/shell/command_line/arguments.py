@@ -1,0 +1,168 @@
+"""Judges arguments: inline code, options that run commands, ``git``. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pi.coding.shell.command_line.parts import CommandPart, Word
+from pi.coding.shell.command_line.programs import (
+    CODE_RUNNERS,
+    HARMLESS_GIT_SETTINGS,
+    INTERPRETERS,
+    RUNNING_OPTIONS,
+    SED_COMMAND,
+)
+
+STANDARD_INPUT = re.compile(r"-|/dev/stdin|/dev/fd/.*|/proc/.*", re.DOTALL)
+_SED_FLAGS = re.compile(r"-[nErsuz]*|-i|--quiet|--in-place|--regexp-extended")
+_AWK_RISKS = re.compile(r"system|getline|[|>@]|close")
+
+
+def arguments_problem(program: str, part: CommandPart) -> str:
+    """Returns why the commands that ``program`` runs are not known; empty if it runs none."""
+    plain = re.sub(r"[\d.]+$", "", program)
+    if plain in INTERPRETERS:
+        return _interpreter_problem(plain, part)
+    if program in CODE_RUNNERS:
+        return _code_problem(program, part)
+    if options := RUNNING_OPTIONS.get(program):
+        return _option_problem(program, part, options)
+    return ""
+
+
+def _interpreter_problem(program: str, part: CommandPart) -> str:
+    """A script in a file has a name; code in an argument or from the input has none."""
+    flags, words = INTERPRETERS[program], part.arguments
+    at = 0
+    while at < len(words) and words[at].literal in flags.harmless:
+        at += 1
+    if at == len(words):
+        return f"{program} runs code from its input"
+    word, text = words[at], words[at].literal
+    if text in flags.ending:
+        return ""
+    if text == "-m" and flags.has_modules:
+        module = words[at + 1].literal if at + 1 < len(words) else None
+        return "" if module is not None else f"the module of {program} is not known in advance"
+    if word.may_be_option:
+        return f"{program} {word.raw} may run code that is given inline"
+    if not word.single or "process" in word.expands or STANDARD_INPUT.fullmatch(text or ""):
+        return f"the script of {program} is not known in advance"
+    return ""
+
+
+def _code_problem(program: str, part: CommandPart) -> str:
+    """``awk`` and ``sed`` run small programs, most of which only print."""
+    takes_value = ("-e", "--expression", "-ne", "-En", "-Ee") if "sed" in program else ("-F", "-v")
+    scripts: list[Word] = []
+    words = iter(part.arguments)
+    for word in words:
+        text = word.literal
+        if text in takes_value:
+            value = next(words, Word(raw=""))
+            scripts += [value] if "sed" in program else []
+        elif not word.may_be_option:
+            scripts += [] if scripts else [word]
+        elif text is None or not _is_harmless_flag(program, text):
+            return f"{program} {word.raw} may run commands"
+    if not scripts or part.more_arguments:
+        return f"the program of {program} is not known in advance"
+    only_prints = _sed_only_prints if "sed" in program else _awk_only_prints
+    if all(script.literal is not None and only_prints(script.literal) for script in scripts):
+        return ""
+    return f"the program of {program} may run commands"
+
+
+def _is_harmless_flag(program: str, text: str) -> bool:
+    if "sed" in program:
+        return _SED_FLAGS.fullmatch(text) is not None
+    return re.match(r"-[Fv].", text) is not None
+
+
+def _awk_only_prints(script: str) -> bool:
+    return _AWK_RISKS.search(script) is None
+
+
+def _sed_only_prints(script: str) -> bool:
+    """Whether all commands print, delete or substitute: ``e`` runs commands, ``w`` writes files."""
+    at = 0
+    while at < len(script):
+        found = SED_COMMAND.match(script, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
+
+
+def _option_problem(program: str, part: CommandPart, options: tuple[str, ...]) -> str:
+    letters = {option[1] for option in options if re.fullmatch(r"-\w", option)}
+    names = [option for option in options if not re.fullmatch(r"-\w", option)]
+    for at, word in enumerate(part.arguments):
+        text = word.literal
+        if text is None:
+            if word.may_be_option:
+                return f"the options of {program} are not known in advance"
+            continue
+        bundled = re.match(r"-(?!-)", text) or (program == "tar" and at == 0)
+        name = text.partition("=")[0]
+        abbreviates = name.startswith("--") and len(name) > 2
+        if (bundled and letters & set(text)) or any(
+            text.startswith(each) or (abbreviates and each.startswith(name)) for each in names
+        ):
+            return f"{program} {text} may run a command"
+    return f"the options of {program} are not known in advance" if part.more_arguments else ""
+
+
+def git_problem(words: Sequence[Word], *, more: bool) -> str:
+    """Returns why the commands that ``git`` runs are not known. Settings may name commands."""
+    at, problem = 0, ""
+    while at < len(words) and words[at].may_be_option and not problem:
+        text = words[at].literal or "$"
+        setting = words[at + 1].prefix if text == "-c" and at + 1 < len(words) else text
+        if text.startswith(("-c", "--config-env")) and not HARMLESS_GIT_SETTINGS.match(setting):
+            problem = "git -c may set a command"
+        elif text.startswith(("$", "--exec-path=")):
+            problem = f"git {words[at].raw} decides which programs run"
+        at += 2 if text in ("-c", "-C", "--git-dir", "--work-tree", "--namespace") else 1
+    if problem:
+        return problem
+    if at > len(words) or not all(word.single for word in words[:at]):
+        return "the options of git are not known in advance"
+    command = words[at].literal if at < len(words) else None
+    if command is None:
+        known = at == len(words) and not more
+        return "" if known else "the command of git is not known in advance"
+    return _git_command_problem(command, words[at + 1 :], more=more)
+
+
+_GIT_RUNNERS = frozenset({
+    "filter-branch", "difftool", "mergetool", "send-email", "instaweb", "help", "web--browse",
+    "for-each-repo", "maintenance", "credential",
+})  # fmt: skip
+"""Commands of git that run programs named by settings or arguments."""
+_GIT_TRANSPORT = r"-\w*[uc]\Z|--(?:up|rec|exec|conf|templ)|ext::"
+_GIT_RISKS = {
+    "bisect": r"run\Z|start\Z|replay\Z",
+    "submodule": r"foreach\Z|add\Z|update\Z",
+    "rebase": r"-\w*[xi]|--(?:ex|in|edit)",
+    "grep": r"-\w*O|--open",
+    "push": r"--(?:rec|exec)|ext::",
+    **dict.fromkeys(("fetch", "pull", "clone", "ls-remote", "archive"), _GIT_TRANSPORT),
+    **dict.fromkeys(("fetch-pack", "send-pack", "remote"), _GIT_TRANSPORT),
+}
+"""Arguments with which a command of git runs a program."""
+
+
+def _git_command_problem(command: str, words: Sequence[Word], *, more: bool) -> str:
+    reason = f"git {command} may run a command"
+    if command in _GIT_RUNNERS:
+        return reason
+    if command == "config":
+        reading = ("--get", "--get-all", "--get-regexp", "--list", "-l", "list", "get")
+        return "" if words and words[0].literal in reading else reason
+    if (pattern := _GIT_RISKS.get(command)) is None:
+        return ""
+    unknown = more or any(word.literal is None and word.may_be_option for word in words)
+    risky = any(re.match(pattern, word.literal or word.prefix) for word in words)
+    return reason if unknown or risky else ""

@@ -1,0 +1,518 @@
+"""Reads commands: lists, pipelines, loops, functions, redirections and here-documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from pi.base.records import replace
+from pi.coding.shell.command_line.parts import Assignment, CommandPart, Redirection, Word
+from pi.coding.shell.command_line.variables import Names
+from pi.coding.shell.command_line.words import Malformed, Source, WordReader, closes_twice
+
+_REDIRECTION = re.compile(
+    r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|<(?!\()|>(?!\())|()(&>>|&>)", re.ASCII
+)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\[\]\s'\"`$;&|<>()]*\])?\+?=", re.ASCII)
+_RESERVED = re.compile(r"(?:[a-z]+|[!{}]|\[\[)(?=[ \t\n;&|<>()]|\Z)")
+_CONDITION_END = re.compile(r"\]\](?=[ \t\n;&|<>()]|\Z)")
+_COPROC_NAME = re.compile(
+    r"[A-Za-z_]\w*[ \t]+(?=[{(]|(?:if|while|until|for|case|\[\[)[ \t\n])", re.ASCII
+)
+_DELIMITER = " \t\n;&|<>()"
+_ENDING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}", "in"})
+_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly", "alias", "eval"})
+_MISLEADING = re.compile(r"[\"'`\n]|\bcase\b|\besac\b|(?:^|\s)#")
+"""In an expression: bash may find its end elsewhere than we do."""
+
+
+class Grammar:
+    """Reads one script, and calls ``found`` with every command of it."""
+
+    def __init__(
+        self,
+        text: str,
+        names: Names,
+        found: Callable[[CommandPart], None],
+        inside: tuple[str, ...] = (),
+        depth: int = 0,
+    ) -> None:
+        self._source = Source(text, depth)
+        self._names = names
+        self._found = found
+        self._inside = inside
+        self._pending: list[_Document] = []
+        self._words = WordReader(
+            self._source,
+            commands=self._substituted,
+            quoted_commands=self._backquoted,
+            arithmetic=self._arithmetic,
+            problem=self._problem,
+        )
+
+    def read(self) -> None:
+        """Reads all; raises ``Malformed``."""
+        self._list()
+        if self._source.at < len(self._source.text):
+            raise Malformed(f"syntax error near {self._source.peek(10)!r}")
+        self._read_documents()  # the end of the text ends them too, as in bash
+
+    # Lists and pipelines -------------------------------------------------------------------------
+
+    def _list(self) -> int:
+        """Reads commands up to something else; returns how many."""
+        count = 0
+        self._newlines()
+        while not self._at_end():
+            self._and_or()
+            count += 1
+            self._blanks()
+            if not self._separator():
+                break
+            self._newlines()
+        return count
+
+    def _separator(self) -> bool:
+        source = self._source
+        if source.peek() == "\n":
+            return True
+        if source.peek(2) in (";;", ";&", "&&"):
+            return False
+        return source.take(";") or source.take("&")
+
+    def _some(self, what: str) -> None:
+        if self._list() == 0:
+            raise Malformed(f"syntax error: {what} is empty")
+
+    def _at_end(self) -> bool:
+        source = self._source
+        if source.at >= len(source.text) or source.peek() == ")" or source.peek(2) in (";;", ";&"):
+            return True
+        return self._reserved() in _ENDING - {"in"}
+
+    def _and_or(self) -> None:
+        self._pipeline()
+        while self._blanks() and (self._source.take("&&") or self._source.take("||")):
+            self._newlines()
+            self._pipeline()
+
+    def _pipeline(self) -> None:
+        while (word := self._reserved()) in ("!", "time"):
+            self._source.at += len(word)
+            self._blanks()
+            if word == "time" and self._source.peek(3) in ("-p ", "-p\t"):
+                self._source.at += 2
+                self._blanks()
+            if self._is_empty():
+                return  # "!" and "time" alone are commands
+        self._command()
+        while self._blanks() and self._source.peek(2) != "||" and self._source.take("|"):
+            self._source.take("&")
+            self._newlines()
+            self._command()
+
+    def _is_empty(self) -> bool:
+        return self._source.peek() in ("", "\n", ";", "&", "|", ")")
+
+    def _command(self) -> None:
+        source = self._source
+        self._blanks()
+        source.enter()
+        word = self._reserved()
+        if source.peek(2) == "((" and closes_twice(source.text, source.at + 2):
+            source.at += 2
+            self._words.skip_arithmetic("))")
+            self._redirections()
+        elif source.take("("):
+            self._some("a subshell")
+            self._expect(")")
+            self._redirections()
+        elif word in _COMPOUND:
+            source.at += len(word)
+            _COMPOUND[word](self)
+            if word != "coproc":
+                self._redirections()
+        elif word in _ENDING - {"in"}:
+            raise Malformed(f"syntax error near {word!r}")
+        else:
+            self._simple()
+        source.depth -= 1
+
+    # Compound commands ---------------------------------------------------------------------------
+
+    def _group(self) -> None:
+        self._some("a group")
+        self._expect_word("}")
+
+    def _if(self) -> None:
+        self._some("a condition")
+        self._expect_word("then")
+        self._some("a branch")
+        while self._take_word("elif"):
+            self._some("a condition")
+            self._expect_word("then")
+            self._some("a branch")
+        if self._take_word("else"):
+            self._some("a branch")
+        self._expect_word("fi")
+
+    def _loop(self) -> None:
+        self._some("a condition")
+        self._body()
+
+    def _body(self) -> None:
+        self._expect_word("do")
+        self._some("a loop")
+        self._expect_word("done")
+
+    def _for(self) -> None:
+        self._blanks()
+        if self._source.take("(("):
+            self._words.skip_arithmetic("))")
+            self._blanks()
+            self._source.take(";")
+            self._newlines()
+        else:
+            variable = self._word("a loop without a variable")
+            self._names.assign(variable.raw, None)
+            self._emit(CommandPart(assignments=(Assignment(name=variable.raw, value=variable),)))
+            self._newlines()
+            if self._take_word("in"):
+                self._items()
+            else:
+                self._source.take(";")
+                self._newlines()
+        if self._reserved() == "{":  # an old form that bash still accepts
+            self._source.at += 1
+            self._group()
+        else:
+            self._body()
+
+    def _items(self) -> None:
+        while self._blanks() and self._words.read() is not None:
+            pass
+        if not (self._source.take(";") or self._source.peek() == "\n"):
+            raise Malformed("syntax error in the words of a loop")
+        self._newlines()
+
+    def _case(self) -> None:
+        self._blanks()
+        self._word("a case without a word")
+        self._newlines()
+        self._expect_word("in")
+        self._newlines()
+        while not self._take_word("esac"):
+            self._blanks()
+            self._source.take("(")
+            self._blanks()
+            self._word("a case without a pattern")
+            while self._blanks() and self._source.take("|"):
+                self._blanks()
+                self._word("a case without a pattern")
+            self._expect(")")
+            self._list()
+            self._blanks()
+            if any(map(self._source.take, (";;&", ";;", ";&"))):
+                self._newlines()
+            elif self._reserved() != "esac":
+                raise Malformed("syntax error in a case")
+
+    def _function(self) -> None:
+        self._blanks()
+        name = self._word("a function without a name")
+        self._blanks()
+        if self._source.take("("):
+            self._expect(")")
+        self._define(name)
+
+    def _define(self, name: Word) -> None:
+        self._newlines()
+        if self._reserved() not in _COMPOUND and self._source.peek() != "(":
+            raise Malformed("syntax error: a function without a body")
+        before, self._inside = self._inside, (*self._inside, f"function {name.raw}")
+        self._command()
+        self._inside = before
+
+    def _condition(self) -> None:
+        """Reads ``[[ … ]]``; whatever it compares, only its expansions run commands."""
+        source, before = self._source, ""
+        words: list[Word] = []
+        while True:
+            self._newlines()
+            if _CONDITION_END.match(source.text, source.at):
+                source.at += 2
+                break
+            # Behind =~ parentheses and bars belong to the pattern; elsewhere they group.
+            word = self._words.read("()|<>" if before == "=~" else "")
+            if word is None:
+                if source.peek() not in tuple("()<>&|"):
+                    raise Malformed("[[ is not closed")
+                source.at += 1
+                before = ""
+                continue
+            before = word.raw
+            words.append(word)
+        for at, word in enumerate(words):
+            if word.raw in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"):
+                for operand in (*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]):
+                    self._names.evaluate(operand.raw)
+
+    def _coproc(self) -> None:
+        """Reads ``coproc [NAME] command``; a name stands only before a compound command."""
+        self._blanks()
+        if named := _COPROC_NAME.match(self._source.text, self._source.at):
+            self._source.at = named.end()
+        self._command()
+
+    # Simple commands -----------------------------------------------------------------------------
+
+    def _simple(self) -> None:
+        words: list[Word] = []
+        assignments: list[Assignment] = []
+        redirections: list[Redirection] = []
+        documents: list[_Document] = []
+        start = self._source.at
+        while self._blanks():
+            if (redirection := self._redirection(documents)) is not None:
+                redirections.append(redirection)
+                continue
+            declares = bool(words) and words[0].literal in _DECLARING
+            if (not words or declares) and self._assignment(
+                assignments, words if declares else None
+            ):
+                continue
+            word = self._words.read()
+            if word is not None:
+                words.append(word)
+                continue
+            is_alone = len(words) == 1 and not assignments and not redirections
+            if self._source.peek() == "(" and is_alone:
+                self._source.at += 1
+                self._expect(")")
+                self._define(words[0])
+                return
+            break
+        if self._source.at == start:
+            raise Malformed(f"syntax error near {self._source.peek(10) or 'the end'!r}")
+        if self._source.peek() == "(":
+            raise Malformed("syntax error near '('")
+        part = CommandPart(
+            words=tuple(words),
+            assignments=tuple(assignments),
+            redirections=tuple(redirections),
+        )
+        self._emit(part, documents)
+
+    def _redirections(self) -> None:
+        """Reads the redirections behind a compound command."""
+        redirections: list[Redirection] = []
+        documents: list[_Document] = []
+        while self._blanks() and (each := self._redirection(documents)) is not None:
+            redirections.append(each)
+        if redirections:
+            self._emit(CommandPart(redirections=tuple(redirections)), documents)
+
+    def _redirection(self, documents: list[_Document]) -> Redirection | None:
+        source = self._source
+        found = _REDIRECTION.match(source.text, source.at)
+        if found is None:
+            return None
+        source.at = found.end()
+        self._blanks()
+        operator = found[2] or found[4]
+        target = self._word(f"{operator} without a target")
+        redirection = Redirection(operator=operator, target=target, descriptor=found[1] or "")
+        if operator == "<<<":
+            return replace(redirection, document=target.literal and target.literal + "\n")
+        if operator in ("<<", "<<-"):
+            document = _Document(target.raw, strip=operator == "<<-", together=documents)
+            documents.append(document)
+            self._pending.append(document)
+        return redirection
+
+    def _assignment(self, assignments: list[Assignment], words: list[Word] | None) -> bool:
+        """Reads ``name=value``; of a declaring command it is a word too."""
+        source = self._source
+        found = _ASSIGNMENT.match(source.text, source.at)
+        if found is None:
+            return False
+        start = source.at
+        if found[2]:
+            self._names.evaluate(found[2])
+        source.at = found.end()
+        if source.peek() == "(":
+            value = self._array()
+        else:
+            value = self._words.read() or Word(raw="", text="")
+            value = replace(value, single=True)  # values are not split
+        self._names.assign(found[1], value.literal)
+        assignments.append(Assignment(name=found[1], value=value))
+        if words is not None:
+            raw = source.text[start : source.at]
+            text = None if value.literal is None else found[0] + value.literal
+            words.append(Word(raw=raw, text=text, prefix=found[0], expands=value.expands))
+        return True
+
+    def _array(self) -> Word:
+        source, start = self._source, self._source.at
+        source.at += 1
+        self._newlines()
+        while (word := self._words.read()) is not None:
+            if "]=" in word.raw:
+                self._names.evaluate(word.raw)
+            self._newlines()
+        self._expect(")")
+        return Word(raw=source.text[start : source.at], expands=("variable",), single=False)
+
+    # Tokens --------------------------------------------------------------------------------------
+
+    def _emit(self, part: CommandPart, documents: list[_Document] | None = None) -> None:
+        part = replace(part, inside=self._inside)
+        if documents:  # their text follows at the end of the line
+            documents[0].part = part
+            self._report(documents[0])
+        else:
+            self._found(part)
+
+    def _report(self, document: _Document) -> None:
+        """Report a command, once it is read and so are all of its here-documents."""
+        first, last = document.together[0], document.together[-1]
+        if first.part is None or not last.is_read:
+            return
+        texts = iter(first.together)
+        redirections = tuple(
+            replace(each, document=next(texts).text) if each.operator in ("<<", "<<-") else each
+            for each in first.part.redirections
+        )
+        self._found(replace(first.part, redirections=redirections))
+
+    def _word(self, problem: str) -> Word:
+        word = self._words.read()
+        if word is None:
+            raise Malformed(f"syntax error: {problem}")
+        return word
+
+    def _reserved(self) -> str:
+        """Returns the reserved word that is next, or an empty string."""
+        self._blanks()
+        found = _RESERVED.match(self._source.text, self._source.at)
+        return found[0] if found and (found[0] in _COMPOUND or found[0] in _OTHER) else ""
+
+    def _take_word(self, word: str) -> bool:
+        if self._reserved() != word:
+            return False
+        self._source.at += len(word)
+        return True
+
+    def _expect_word(self, word: str) -> None:
+        if not self._take_word(word):
+            near = self._source.peek(10) or "the end"
+            raise Malformed(f"syntax error: expected {word!r} near {near!r}")
+
+    def _expect(self, token: str) -> None:
+        self._newlines() if token == ")" else self._blanks()
+        if not self._source.take(token):
+            near = self._source.peek(10) or "the end"
+            raise Malformed(f"syntax error: expected {token!r} near {near!r}")
+
+    def _blanks(self) -> bool:
+        """Skips spaces, continued lines and a comment; always true, to be used in conditions."""
+        source = self._source
+        while True:
+            if source.peek() in (" ", "\t"):
+                source.at += 1
+            elif source.peek(2) == "\\\n":
+                source.at += 2
+            elif source.peek() == "#" and (
+                source.at == 0 or source.text[source.at - 1] in _DELIMITER
+            ):
+                end = source.text.find("\n", source.at)
+                source.at = len(source.text) if end < 0 else end
+            else:
+                return True
+
+    def _newlines(self) -> None:
+        while self._blanks() and self._source.take("\n"):
+            self._read_documents()
+
+    def _read_documents(self) -> None:
+        pending, self._pending = self._pending, []
+        for document in pending:
+            text = document.read(self._source)
+            document.text = text if document.is_quoted else self._expanded(text)
+            document.is_read = True
+            self._report(document)
+
+    # What is inside ------------------------------------------------------------------------------
+
+    def _expanded(self, text: str) -> str | None:
+        """Returns the text of a here-document; ``None`` if it has expansions."""
+        inside = (*self._inside, "here-document")
+        inner = Grammar(text, self._names, self._found, inside, self._source.depth + 1)
+        return inner._words.read_document()
+
+    def _substituted(self, kind: str) -> None:
+        """Reads the commands of a substitution up to its parenthesis."""
+        outer, self._pending = self._pending, []
+        before, self._inside = self._inside, (*self._inside, kind)
+        self._list()
+        self._expect(")")
+        if self._pending:
+            raise Malformed("a here-document is not closed")
+        self._pending, self._inside = outer, before
+
+    def _backquoted(self, script: str) -> None:
+        inside = (*self._inside, "substitution")
+        Grammar(script, self._names, self._found, inside, self._source.depth).read()
+
+    def _arithmetic(self, expression: str) -> None:
+        if _MISLEADING.search(expression):
+            self._problem("an arithmetic expression contains quotes")
+        self._names.evaluate(expression)
+
+    def _problem(self, reason: str) -> None:
+        self._found(CommandPart(inside=self._inside, unresolved=reason))
+
+
+class _Document:
+    """A here-document, whose text follows at the end of the line."""
+
+    def __init__(self, raw: str, *, strip: bool, together: list[_Document]) -> None:
+        self.is_quoted = any(char in raw for char in "\\'\"")
+        self.together = together
+        """All here-documents of the same command."""
+        self.part: CommandPart | None = None
+        """The command; set in the first one when it is read."""
+        self.text: str | None = None
+        self.is_read = False
+        self._delimiter = re.sub(r"\\(.)|['\"]", r"\1", raw, flags=re.DOTALL)
+        self._strip = strip
+
+    def read(self, source: Source) -> str:
+        """Returns the lines up to the delimiter, or up to the end as bash does."""
+        lines: list[str] = []
+        while source.at < len(source.text):
+            end = source.text.find("\n", source.at)
+            end = len(source.text) if end < 0 else end
+            line = source.text[source.at : end]
+            source.at = min(end + 1, len(source.text))
+            line = line.lstrip("\t") if self._strip else line
+            if line == self._delimiter:
+                break
+            lines.append(line + "\n")
+        return "".join(lines)
+
+
+_COMPOUND: dict[str, Callable[[Grammar], None]] = {
+    "{": Grammar._group,
+    "if": Grammar._if,
+    "while": Grammar._loop,
+    "until": Grammar._loop,
+    "for": Grammar._for,
+    "select": Grammar._for,
+    "case": Grammar._case,
+    "function": Grammar._function,
+    "[[": Grammar._condition,
+    "coproc": Grammar._coproc,
+}
+_OTHER = frozenset({*_ENDING, "!", "time"})

@@ -1,0 +1,365 @@
+"""Resolves which programs a command line runs, also through other programs.
+
+A part is resolved if its words name the program that runs. Everything else is marked: names from
+variables, ``eval``, code for an interpreter, options that run commands, variables such as ``PATH``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from pi.base.records import replace
+from pi.coding.shell.command_line.arguments import STANDARD_INPUT, arguments_problem, git_problem
+from pi.coding.shell.command_line.grammar import Grammar
+from pi.coding.shell.command_line.parts import CommandLine, CommandPart, Word
+from pi.coding.shell.command_line.programs import (
+    OTHER_RUNNERS,
+    SHELLS,
+    WRAPPERS,
+    Wrapper,
+)
+from pi.coding.shell.command_line.variables import DECIDING_VARIABLES, Names
+from pi.coding.shell.command_line.words import Malformed
+
+MAX_LENGTH = 128 * 1024
+"""Longer command lines are not parsed."""
+
+_SPLIT_TOKEN = re.compile(r"[^ \t\n]\\\n[^ \t\n]")
+_RESERVED = frozenset({
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "select", "function", "coproc", "time", "{", "}", "!", "[[", "]]",
+})  # fmt: skip
+
+
+def parse_command(text: str) -> CommandLine:
+    """Parses a ``bash`` command line. Never raises; what cannot be parsed is unresolved."""
+    if len(text) > MAX_LENGTH:
+        return CommandLine(error=f"the command is longer than {MAX_LENGTH >> 10} KiB")
+    if "\0" in text:
+        return CommandLine(error="the command contains a zero byte")
+    return _Resolver().parse(text, (), 0)
+
+
+class _Resolver:
+    """Resolves the parts of one script."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._depth = 0
+
+    def parse(self, text: str, inside: tuple[str, ...], depth: int) -> CommandLine:
+        """Returns all parts of ``text``."""
+        self._depth = depth
+        found: list[CommandPart] = []
+        error = ""
+        try:
+            Grammar(text, self._names, found.append, inside, depth).read()
+        except Malformed as malformed:
+            error = str(malformed)
+        if _SPLIT_TOKEN.search(text):
+            # A backslash may join ``$`` and ``(``, or the halves of a reserved word.
+            problem = "a word is split over two lines"
+            found.append(CommandPart(inside=inside, unresolved=problem))
+        parts = [each for part in found for each in self._resolved(part)]
+        if problem := self._names.problem:
+            parts.append(CommandPart(inside=inside, unresolved=problem))
+        return CommandLine(parts=tuple(parts), error=error)
+
+    def _resolved(self, part: CommandPart) -> Iterator[CommandPart]:
+        """Yields ``part``, marked if it cannot be resolved, and the commands that it runs."""
+        for assignment in part.assignments:
+            if DECIDING_VARIABLES.fullmatch(assignment.name):
+                part = _marked(part, f"{assignment.name} decides which programs run")
+        if part.unresolved or not part.words:
+            yield part
+            return
+        name = part.name
+        if name is None or not name or name in _RESERVED:
+            yield _marked(part, f"the command name {part.words[0].raw} is not known in advance")
+            return
+        program = name.rpartition("/")[2].lower()  # file systems may ignore case
+        inner: list[CommandPart] = []
+        yield _marked(part, self._look(program, part, inner))
+        yield from inner
+
+    def _look(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+        """Adds the commands that ``part`` runs to ``inner``; returns why they are not known."""
+        if program in SHELLS:
+            return self._shell(program, part, inner)
+        if program in WRAPPERS:
+            return self._wrapper(program, WRAPPERS[program], part, inner)
+        if special := _SPECIAL.get(program):
+            return special(self, part, inner)
+        if program in OTHER_RUNNERS:
+            return f"{program} runs other commands"
+        return arguments_problem(program, part)
+
+    # Programs that run their arguments -----------------------------------------------------------
+
+    def _run(
+        self, via: str, part: CommandPart, words: Sequence[Word], inner: list[CommandPart],
+        *, more: bool = False,
+    ) -> str:  # fmt: skip
+        """Adds the command of ``words``, which ``part`` runs."""
+        if not words:
+            return ""
+        command = CommandPart(
+            words=tuple(words),
+            redirections=tuple(each for each in part.redirections if "<" in each.operator),
+            inside=(*part.inside, via),
+            more_arguments=more or part.more_arguments,
+        )
+        if len(command.inside) > 20:
+            return "commands are nested too deeply"
+        inner += self._resolved(command)
+        return ""
+
+    def _wrapper(
+        self, program: str, wrapper: Wrapper, part: CommandPart, inner: list[CommandPart]
+    ) -> str:
+        words = part.words
+        at, problem = _behind_options(program, wrapper, words)
+        while wrapper.assigns and at < len(words) and "=" in words[at].prefix:
+            name = words[at].prefix.partition("=")[0]
+            if not words[at].single or DECIDING_VARIABLES.fullmatch(name):
+                problem = problem or f"{name} decides which programs run"
+            at += 1
+        at += wrapper.positionals
+        if problem or any(_is_open(word) for word in words[1:at]):
+            return problem or f"the arguments of {program} are not known in advance"
+        rest = words[at:]
+        if wrapper.replaces and (mark := _replaced(words[1:at])):
+            rest = tuple(_with_mark(word, mark) for word in rest)
+        if not rest and part.more_arguments:
+            return f"the command of {program} is not known in advance"
+        return self._run(program, part, rest, inner, more=wrapper.appends)
+
+    def _shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+        words = part.words
+        at, takes_script, problem = _behind_shell_options(program, words)
+        if problem:
+            return problem
+        if takes_script:
+            script = words[at].literal if at < len(words) else None
+            return self._script(program, f"{program} -c", script, part, inner)
+        if at < len(words) or part.more_arguments:
+            file = words[at].literal if at < len(words) else None
+            unknown = file is None or STANDARD_INPUT.fullmatch(file)
+            return f"the script of {program} is not known in advance" if unknown else ""
+        documents = [each for each in part.redirections if "<" in each.operator]
+        document = documents[-1].document if documents else None
+        return self._script(program, program, document, part, inner)
+
+    def _script(
+        self,
+        program: str,
+        via: str,
+        script: str | None,
+        part: CommandPart,
+        inner: list[CommandPart],
+    ) -> str:
+        if script is None or program in ("zsh", "fish", "csh", "tcsh"):
+            return f"the commands of {via} are not known in advance"
+        depth = self._depth + 8  # far below the limit of the stack
+        line = _Resolver().parse(script, (*part.inside, via), depth)
+        inner += line.parts
+        return line.error
+
+    # Builtins and programs with rules of their own -----------------------------------------------
+
+    def _eval(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        texts = [word.literal for word in part.arguments]
+        if all(text is not None for text in texts):
+            self._script("eval", "eval", " ".join(filter(None, texts)), part, inner)
+        return "eval runs text as commands"
+
+    def _trap(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        words = [word for word in part.arguments if word.literal != "--"]
+        if not words or words[0].literal in ("-", "", "-l", "-p"):
+            return ""
+        return self._script("trap", "trap", words[0].literal, part, inner)
+
+    def _declare(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        for word in part.arguments:
+            name = re.match(r"[A-Za-z_]\w*(?=\+?=|\Z)", word.prefix, re.ASCII)
+            if word.literal is not None and re.fullmatch(r"[-+][aAfFgpxrltu]*", word.literal):
+                continue
+            if name is None or (word.literal is None and "=" not in word.prefix):
+                return f"{word.raw} may set any variable"
+            if not word.single:
+                return f"{word.raw} may set any variable"
+            if DECIDING_VARIABLES.fullmatch(name[0]):
+                return f"{name[0]} decides which programs run"
+            value = word.literal.partition("=")[2] if word.literal is not None else None
+            if "=" in word.prefix:
+                self._names.assign(name[0], value)
+        return ""
+
+    def _read_variables(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        """``read``, ``mapfile``, ``getopts``, ``unset``, ``printf -v``, ``wait -p``: any argument
+        may be the name of a variable."""
+        first = part.arguments[0] if part.arguments else Word(raw="", text="")
+        sets_variable = first.may_be_option and (first.literal or "-v").startswith("-v")
+        if part.name == "printf" and not sets_variable:
+            return ""
+        for word in part.arguments:
+            text = word.literal
+            if text is None or "[" in text:
+                return f"{word.raw} may set any variable"
+            if text.startswith("-") and part.name in ("mapfile", "readarray") and "C" in text:
+                return f"{part.name} -C runs commands"
+            if DECIDING_VARIABLES.fullmatch(text):
+                return f"{text} decides which programs run"
+            self._names.assign(text, None)
+        return ""
+
+    def _test(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        for flag, operand in zip(part.arguments, part.arguments[1:], strict=False):
+            names = flag.literal in ("-v", "-R") or (flag.literal is None and flag.may_be_option)
+            if names and (operand.literal is None or "[" in operand.literal):
+                return f"{operand.raw} may be evaluated"
+        return ""
+
+    def _find(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        words = part.arguments
+        if part.more_arguments:
+            return "the arguments of find are not known in advance"
+        at = 0
+        while at < len(words):
+            word = words[at]
+            at += 1
+            if word.literal is None and word.may_be_option:
+                return "the arguments of find are not known in advance"
+            if word.literal not in ("-exec", "-execdir", "-ok", "-okdir"):
+                continue
+            end = at
+            while end < len(words) and words[end].literal not in (";", "+"):
+                end += 1
+            command = [_with_mark(each, "{}") for each in words[at:end]]
+            if problem := self._run(f"find {word.literal}", part, command, inner):
+                return problem
+            at = end + 1
+        return ""
+
+    def _git(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        return git_problem(part.arguments, more=part.more_arguments)
+
+    def _always(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        return f"{part.name} changes which commands run" if part.arguments else ""
+
+    def _source(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        return f"{part.name} runs the commands of a file in this shell"
+
+    def _fc(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        return f"{part.name} runs commands that are not named here"
+
+    def _let(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        for word in part.arguments:
+            self._names.evaluate(word.literal if word.literal is not None else "$()")
+        return ""
+
+
+_SHELL_OPTIONS = frozenset(
+    {
+        "--",
+        "--login",
+        "--norc",
+        "--noprofile",
+        "--posix",
+        "--restricted",
+        "--verbose",
+        "--noediting",
+    }
+)
+
+_Special = Callable[[_Resolver, CommandPart, "list[CommandPart]"], str]
+_SPECIAL: dict[str, _Special] = {
+    "eval": _Resolver._eval,
+    "trap": _Resolver._trap,
+    "find": _Resolver._find,
+    "gfind": _Resolver._find,
+    "git": _Resolver._git,
+    "source": _Resolver._source,
+    ".": _Resolver._source,
+    "fc": _Resolver._fc,
+    "coproc": _Resolver._fc,
+    "let": _Resolver._let,
+    "test": _Resolver._test,
+    "[": _Resolver._test,
+    **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _Resolver._declare),
+    **dict.fromkeys(
+        ("read", "mapfile", "readarray", "getopts", "unset", "printf", "wait"),
+        _Resolver._read_variables,
+    ),
+    **dict.fromkeys(
+        ("alias", "shopt", "enable", "hash", "bind", "complete", "compgen"), _Resolver._always
+    ),
+}
+
+
+def _marked(part: CommandPart, reason: str) -> CommandPart:
+    return replace(part, unresolved=reason) if reason and not part.unresolved else part
+
+
+def _behind_shell_options(program: str, words: Sequence[Word]) -> tuple[int, bool, str]:
+    """Returns where the options of a shell end, whether a script follows, and any problem."""
+    at, takes_script = 1, False
+    unknown = f"the options of {program} are not known in advance"
+    while at < len(words) and (words[at].may_be_option or words[at].prefix.startswith("+")):
+        text = words[at].literal
+        if text is None or (text.startswith("--") and text not in _SHELL_OPTIONS):
+            return at, False, unknown
+        at += 1
+        if text in ("-", "--"):
+            break
+        if not text.startswith("--"):
+            if "s" in text:
+                return at, False, f"{program} reads its commands from its input"
+            takes_script = takes_script or "c" in text
+            at += "o" in text or "O" in text
+    if any(_is_open(word) for word in words[1 : at + 1]):
+        return at, False, unknown
+    return at, takes_script, ""
+
+
+def _behind_options(program: str, wrapper: Wrapper, words: Sequence[Word]) -> tuple[int, str]:
+    """Returns where the options of a wrapper end, or why that is not known."""
+    at = 1
+    while at < len(words) and words[at].may_be_option:
+        text = words[at].literal
+        if text is None:
+            return at, f"the options of {program} are not known in advance"
+        if text == "--":
+            return at + 1, ""
+        taken = wrapper.option(text)
+        if taken is None:
+            return at, f"{program} {text} is not known"
+        at += taken
+    return at, ""
+
+
+def _is_open(word: Word) -> bool:
+    """Whether it may become another number of arguments, or an option."""
+    return not word.single or (word.literal is None and word.may_be_option)
+
+
+def _with_mark(word: Word, mark: str) -> Word:
+    """Returns ``word``; its value is not known if it contains what is replaced at run time."""
+    if mark not in word.raw and mark not in (word.text or ""):
+        return word
+    prefix = word.prefix.partition(mark)[0]
+    return replace(word, text=None, expands=("variable", *word.expands), prefix=prefix)
+
+
+def _replaced(options: Sequence[Word]) -> str:
+    """Returns what ``xargs`` replaces by its input."""
+    for at, word in enumerate(options):
+        text = word.literal or ""
+        if text in ("-i", "--replace"):
+            return "{}"
+        if text == "-I":
+            return (options[at + 1].literal or "") if at + 1 < len(options) else ""
+        if found := re.match(r"(?:-[Ii]|--replace=)(.+)", text, re.DOTALL):
+            return found[1]
+    return ""

@@ -1,0 +1,402 @@
+"""Reads the words of a command line: quotes, escapes and expansions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from pi.coding.shell.command_line.parts import Expansion, Word
+
+MAX_DEPTH = 40
+"""Nested substitutions and commands; deeper ones are not parsed, so that none overflows a stack."""
+
+_PLAIN = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_EXPANDS = re.compile(r"[^*?\[{~]*")
+"""Text before the first character that may be expanded."""
+_ENDS = frozenset(" \t\n;&|<>()")
+_ESCAPES = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b",
+    "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+_CODE = re.compile(
+    r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)", re.DOTALL
+)
+
+
+class Malformed(Exception):
+    """The command line cannot be parsed; caught by ``parse_command``."""
+
+
+class Source:
+    """Text and the place up to which it is read."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = depth
+
+    def peek(self, length: int = 1) -> str:
+        """Returns the next characters."""
+        return self.text[self.at : self.at + length]
+
+    def take(self, token: str) -> bool:
+        """Read ``token`` if it is next."""
+        if not self.text.startswith(token, self.at):
+            return False
+        self.at += len(token)
+        return True
+
+    def need(self, token: str, what: str) -> None:
+        """Read ``token``; it is an error if it is not next."""
+        if not self.take(token):
+            raise Malformed(f"{what} is not closed")
+
+    def enter(self) -> None:
+        """One level deeper; ``depth`` is decreased by the caller."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Malformed("commands are nested too deeply")
+
+
+class _Draft:
+    """A word while it is read."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[str | None, bool]] = []
+        """Text, ``None`` for an expansion, and whether it is quoted."""
+        self.expands: dict[Expansion, None] = {}
+        self.single = True
+
+    def literal(self, text: str, *, quoted: bool) -> None:
+        self.pieces.append((text, quoted))
+
+    def expand(self, kind: Expansion, *, single: bool) -> None:
+        self.pieces.append((None, True))
+        self.expands[kind] = None
+        self.single = self.single and single
+
+
+class WordReader:
+    """Reads words from ``source``; ``commands`` reads the commands of a substitution.
+
+    ``arithmetic`` and ``problem`` report what an expression evaluates and what cannot be resolved.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        commands: Callable[[str], None],
+        quoted_commands: Callable[[str], None],
+        arithmetic: Callable[[str], None],
+        problem: Callable[[str], None],
+    ) -> None:
+        self._source = source
+        self._commands = commands
+        self._quoted_commands = quoted_commands
+        self._arithmetic = arithmetic
+        self._problem = problem
+
+    def read(self, also: str = "") -> Word | None:
+        """Returns the next word, or ``None`` if there is none. ``also`` are plain here."""
+        source, draft, start = self._source, _Draft(), self._source.at
+        text = source.text
+        while source.at < len(text):
+            if plain := _PLAIN.match(text, source.at):
+                draft.literal(plain[0], quoted=False)
+                source.at = plain.end()
+                continue
+            char = text[source.at]
+            if char in "<>" and source.peek(2)[1:] == "(":
+                source.at += 2
+                self._nested(lambda: self._commands("process substitution"))
+                draft.expand("process", single=True)
+            elif char in _ENDS and char not in also:
+                break
+            else:
+                self._piece(char, draft)
+        if source.at == start:
+            return None
+        return _finished(draft, text[start : source.at])
+
+    def read_document(self) -> str | None:
+        """Reads all as a here-document; returns its text, ``None`` if it has expansions."""
+        source, draft = self._source, _Draft()
+        while source.at < len(source.text):
+            self._quoted_piece(draft, also="")
+        return None if draft.expands else "".join(text or "" for text, _ in draft.pieces)
+
+    def skip_arithmetic(self, end: str) -> None:
+        """Reads an expression up to ``end``, which is read too."""
+        source, draft, nested = self._source, _Draft(), 0
+        opening = {"))": "(", "]": "[", "}": "{"}[end]
+        plain: list[str] = []
+        while char := source.peek():
+            if nested == 0 and source.take(end):
+                self._arithmetic("".join(plain))
+                return
+            nested += (char == opening) - (char == end[0])
+            start = source.at
+            if char in "\"'`$\\":
+                self._piece(char, draft)
+                found = source.text[start : source.at]
+                plain.append("$()" if found.startswith(("$(", "`")) else found)
+            else:
+                source.at += 1
+                plain.append(char)
+        raise Malformed("an arithmetic expression is not closed")
+
+    # Pieces of a word -----------------------------------------------------------------------------
+
+    def _piece(self, char: str, draft: _Draft) -> None:
+        source = self._source
+        if char == "\\":
+            following = source.peek(2)[1:]
+            source.at += 2 if following else 1
+            if following != "\n":  # a backslash at the end of a line continues it
+                draft.literal(following or "\\", quoted=True)
+        elif char == "'":
+            end = source.text.find("'", source.at + 1)
+            if end < 0:
+                raise Malformed("a single quote is not closed")
+            draft.literal(source.text[source.at + 1 : end], quoted=True)
+            source.at = end + 1
+        elif char == '"':
+            source.at += 1
+            self._double_quoted(draft)
+        elif char == "`":
+            self._backquoted(draft, quoted=False)
+        elif char == "$":
+            self._dollar(draft, quoted=False)
+        else:
+            draft.literal(char, quoted=False)
+            source.at += 1
+
+    def _double_quoted(self, draft: _Draft) -> None:
+        source = self._source
+        draft.literal("", quoted=True)  # also "" is a word
+        while source.at < len(source.text):
+            if source.take('"'):
+                return
+            self._quoted_piece(draft, also='"')
+        raise Malformed("a double quote is not closed")
+
+    def _quoted_piece(self, draft: _Draft, also: str) -> None:
+        """Reads text in double quotes or a here-document; ``also`` may be escaped besides."""
+        source = self._source
+        char = source.peek()
+        if char == "\\":
+            following = source.peek(2)[1:]
+            source.at += 2 if following else 1
+            if following not in ("$", "`", "\\", "\n", *also):
+                draft.literal("\\" + following, quoted=True)
+            elif following != "\n":
+                draft.literal(following, quoted=True)
+        elif char == "`":
+            self._backquoted(draft, quoted=True)
+        elif char == "$":
+            self._dollar(draft, quoted=True)
+        else:
+            start = source.at
+            while source.at < len(source.text) and source.text[source.at] not in '\\`$"':
+                source.at += 1
+            if source.at == start:  # a double quote in a here-document
+                source.at += 1
+            draft.literal(source.text[start : source.at], quoted=True)
+
+    def _backquoted(self, draft: _Draft, *, quoted: bool) -> None:
+        source = self._source
+        source.at += 1
+        script: list[str] = []
+        while (char := source.peek()) != "`":
+            if not char:
+                raise Malformed("a backquote is not closed")
+            following = source.peek(2)[1:]
+            if char == "\\" and (following in ("`", "\\", "$") or (quoted and following == '"')):
+                char = following
+                source.at += 1
+            script.append(char)
+            source.at += 1
+        source.at += 1
+        self._nested(lambda: self._quoted_commands("".join(script)))
+        draft.expand("command", single=quoted)
+
+    def _nested(self, read: Callable[[], None]) -> None:
+        self._source.enter()
+        read()
+        self._source.depth -= 1
+
+    # Behind a dollar ------------------------------------------------------------------------------
+
+    def _dollar(self, draft: _Draft, *, quoted: bool) -> None:
+        source = self._source
+        following = source.peek(2)[1:]
+        if following == "(":
+            self._substitution(draft, quoted=quoted)
+        elif following == "{":
+            source.at += 2
+            self._nested(lambda: self._parameter(draft, quoted=quoted))
+        elif following == "[":
+            source.at += 2
+            self._nested(lambda: self.skip_arithmetic("]"))
+            draft.expand("arithmetic", single=quoted)
+        elif following == "'" and not quoted:
+            source.at += 2
+            draft.literal(self._ansi_c(), quoted=True)
+        elif following == '"' and not quoted:
+            source.at += 2
+            self._double_quoted(draft)
+        elif following and (following in "@*#?$!-" or following.isdigit()):
+            source.at += 2
+            draft.expand("variable", single=quoted and following != "@")
+        elif name := _NAME.match(source.text, source.at + 1):
+            source.at = name.end()
+            draft.expand("variable", single=quoted)
+        else:
+            source.at += 1
+            draft.literal("$", quoted=quoted)
+
+    def _substitution(self, draft: _Draft, *, quoted: bool) -> None:
+        source = self._source
+        if source.peek(3) == "$((" and closes_twice(source.text, source.at + 3):
+            source.at += 3
+            self._nested(lambda: self.skip_arithmetic("))"))
+            draft.expand("arithmetic", single=quoted)
+            return
+        source.at += 2
+        self._nested(lambda: self._commands("substitution"))
+        draft.expand("command", single=quoted)
+
+    def _parameter(self, draft: _Draft, *, quoted: bool) -> None:
+        """Reads ``${…}`` behind its brace."""
+        source = self._source
+        start = source.at
+        if source.peek() in (" ", "\t", "\n", "|"):
+            self._problem("${ …; } runs commands in newer shells")
+        name = re.compile(r"[!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])?").match(
+            source.text, source.at
+        )
+        assert name is not None
+        source.at = name.end()
+        if source.peek() == "[":
+            source.at += 1
+            self.skip_arithmetic("]")
+        operator = source.peek(2)
+        if operator[:1] == ":" and operator[1:] not in ("-", "=", "?", "+"):
+            # A substring: both numbers are expressions, up to the brace.
+            source.at += 1
+            self.skip_arithmetic("}")
+        else:
+            # In double quotes a single quote is plain, except in a pattern.
+            plain_quotes = quoted and operator[:1] not in ("#", "%", "/", "^", ",")
+            self._until_brace(plain_quotes=plain_quotes)
+        inner = source.text[start : source.at - 1]
+        if inner.endswith("@P"):
+            self._problem("${…@P} evaluates the value of a variable")
+        draft.expand("variable", single=quoted and "@" not in inner)
+
+    def _until_brace(self, *, plain_quotes: bool) -> None:
+        source, ignored = self._source, _Draft()
+        while char := source.peek():
+            if source.take("}"):
+                return
+            if char == "'" and plain_quotes:
+                source.at += 1
+            elif char in "\"'`$\\":
+                self._piece(char, ignored)
+            elif char in "<>" and source.peek(2)[1:] == "(" and not plain_quotes:
+                source.at += 2
+                self._nested(lambda: self._commands("process substitution"))
+            else:
+                source.at += 1
+        raise Malformed("${ is not closed")
+
+    def _ansi_c(self) -> str:
+        """Reads ``$'…'`` behind its quote."""
+        source, found = self._source, list[str]()
+        while (char := source.peek()) != "'":
+            if not char:
+                raise Malformed("$' is not closed")
+            source.at += 1
+            if char != "\\":
+                found.append(char)
+            elif code := _CODE.match(source.text, source.at):
+                found.append(_code_point(code))
+                source.at = code.end()
+            else:
+                following = source.peek()
+                source.at += 1
+                found.append(_ESCAPES.get(following, "\\" + following))
+        source.at += 1
+        return "".join(found).partition("\0")[0]
+
+
+def closes_twice(text: str, start: int) -> bool:
+    """Whether the parenthesis before ``start`` ends with ``))``: an expression, not commands.
+
+    Counts parentheses only; the arithmetic of a text in which that may be wrong is a problem.
+    """
+    depth, at = 1, start
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+            if depth == 0:
+                return text[at + 1 : at + 2] == ")"
+        at += 1
+    return False
+
+
+def _code_point(code: re.Match[str]) -> str:
+    hexadecimal = code[1] or code[2] or code[3]
+    if hexadecimal is not None:
+        number = int(hexadecimal, 16)
+    elif code[4] is not None:
+        number = int(code[4], 8) & 0xFF
+    else:
+        number = ord(code[5]) & 0x1F
+    return chr(number) if number < 0x110000 else "\ufffd"
+
+
+def _finished(draft: _Draft, raw: str) -> Word:
+    shape = "".join('"' if quoted else text or "" for text, quoted in draft.pieces)
+    if shape.startswith("~"):
+        draft.expands["tilde"] = None
+    if "*" in shape or "?" in shape or 0 <= shape.find("[") < shape.rfind("]"):
+        draft.expands["glob"] = None
+    if _has_braces(shape):
+        draft.expands["brace"] = None
+    known = draft.expands.keys() <= {"glob", "tilde"}
+    return Word(
+        raw=raw,
+        text="".join(text or "" for text, _ in draft.pieces) if known else None,
+        expands=tuple(draft.expands),
+        single=draft.single and not {"glob", "brace"} & draft.expands.keys(),
+        prefix=_prefix(draft),
+    )
+
+
+def _prefix(draft: _Draft) -> str:
+    known: list[str] = []
+    for text, quoted in draft.pieces:
+        if text is None:
+            break
+        end = len(text) if quoted else _EXPANDS.match(text).end()  # type: ignore[union-attr]
+        known.append(text[:end])
+        if end < len(text):
+            break
+    return "".join(known)
+
+
+def _has_braces(shape: str) -> bool:
+    """Whether ``{a,b}`` or ``{1..3}`` may be expanded; sometimes true where bash does not."""
+    start, end = shape.find("{"), shape.rfind("}")
+    if start < 0 or end < start:
+        return False
+    inner = shape[start:end]
+    return "," in inner or ".." in inner

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.shell.command_line.parts import CommandLine, CommandPart
+from pi.coding.shell.command_line.resolve import MAX_LENGTH, parse_command
+
+BASH = shutil.which("bash")
+ROWS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in Path(__file__).with_name("command_lines.jsonl").read_text("utf-8").splitlines()
+]
+"""Command lines, whether they are resolved, and their parts; a word that depends on the run is
+written as in the line, with a question mark before it."""
+
+PIECES = [
+    *"abc$(){}[]<>|&;\"'`\\\n\t #!*?~=,.:@%^+-_/0123é\0",
+    "$(", "((", "))", "${", "$((", "<(", "<<EOF\n", "EOF\n", "<<<", "&&", "||", ";;", "$'", '$"',
+    " if ", " then ", " fi ", " do ", " done ", " case ", " in ", " esac ", " for ", " while ",
+    " function f ", "f() ", "[[ ", " ]]", "rm ", "bash -c ", "env ", "xargs ", "find . -exec ",
+    "eval ", "x=", "-c ", "{a,b}", "\\\n", "coproc ", "time ", "! ", "declare ", "git ", "sed ",
+]  # fmt: skip
+GARBAGE = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+
+
+def described(part: CommandPart) -> dict[str, Any]:
+    words = [f"?{word.raw}" if word.literal is None else word.literal for word in part.words]
+    shown: dict[str, Any] = {"words": words}
+    if part.inside:
+        shown["inside"] = list(part.inside)
+    if part.redirections:
+        shown["redirections"] = [
+            f"{each.descriptor}{each.operator} {each.target.raw}" for each in part.redirections
+        ]
+    if part.assignments:
+        shown["assigns"] = [each.name for each in part.assignments]
+    if part.more_arguments:
+        shown["more"] = True
+    if part.unresolved:
+        shown["unresolved"] = True
+    return shown
+
+
+def verdict(line: CommandLine) -> str:
+    return "error" if line.error else "resolved" if line.is_resolved else "unresolved"
+
+
+@functools.cache
+def accepted_by_bash(line: str) -> bool:
+    assert BASH is not None
+    return subprocess.run([BASH, "-n", "-c", line], capture_output=True).returncode == 0
+
+
+def test_the_table_has_three_hundred_different_lines() -> None:
+    assert len({row["line"] for row in ROWS}) >= 300
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["line"][:40])
+def test_a_line_has_the_parts_of_the_table(row: dict[str, Any]) -> None:
+    line = parse_command(row["line"])
+
+    assert [described(part) for part in line.parts] == row["parts"]
+    if row["verdict"] == "unresolved":  # an unclosed quote in one is an error too
+        assert verdict(line) in ("unresolved", "error")
+    else:
+        assert verdict(line) == row["verdict"]
+
+
+@pytest.mark.skipif(BASH is None, reason="needs bash")
+def test_bash_finds_the_same_syntax_errors() -> None:
+    wrong = [
+        row["line"]
+        for row in ROWS
+        if accepted_by_bash(row["line"]) == bool(parse_command(row["line"]).error)
+    ]
+
+    assert wrong == []
+
+
+# The line runs in a restricted shell that finds no program, and reports every command it looks for.
+REPORTER = (
+    'command_not_found_handle() { printf "%s\\1" "$@" >&9; printf "\\2" >&9; }; set -r\n'
+    "kill() { :; }; trap - EXIT\n"
+)
+ENDLESS = ("while", "until", "for ((;;))", ":|:", "select", "for (( ;")
+
+
+def commands_run_by_bash(line: str, cwd: Path) -> list[list[str]]:
+    assert BASH is not None
+    with tempfile.TemporaryFile() as report:
+        subprocess.run(
+            [BASH, "-c", f'exec 9>&{report.fileno()}; eval "$SETUP"; unset SETUP\n{line}\n'],
+            cwd=cwd,
+            env={"PATH": "/nonexistent", "SETUP": REPORTER},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[report.fileno()],
+            timeout=20,
+        )
+        report.seek(0)
+        found = report.read().decode("utf-8", "replace")
+    return [command.split("\1")[:-1] for command in found.split("\2")[:-1]]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BASH is None or os.name == "nt", reason="needs bash")
+def test_bash_runs_nothing_that_a_resolved_line_does_not_list(tmp_path: Path) -> None:
+    ran = 0
+    for row in ROWS:
+        if row["verdict"] != "resolved" or any(word in row["line"] for word in ENDLESS):
+            continue
+        parts = parse_command(row["line"]).parts
+        for command in commands_run_by_bash(row["line"], tmp_path):
+            ran += 1
+            assert command[0] in [part.name for part in parts], row["line"]
+            literal = [[word.literal for word in part.words] for part in parts]
+            known = [words for words in literal if None not in words and words[:1] == command[:1]]
+            open_ended = [words for words in literal if None in words and words[0] == command[0]]
+            assert command in known or open_ended, row["line"]
+
+    assert ran > 150
+
+
+@given(GARBAGE)
+def test_garbage_raises_nothing(text: str) -> None:
+    line = parse_command(text)
+
+    assert line.is_resolved == (not line.unresolved)
+
+
+@given(st.text())
+def test_any_text_raises_nothing(text: str) -> None:
+    assert isinstance(parse_command(text).parts, tuple)
+
+
+@pytest.mark.parametrize(
+    "deep",
+    ["$(" * 5000, "(" * 5000, "{ " * 5000, "${x:-" * 5000, "$((" * 5000, '"$(' * 5000,
+     "bash -c '" * 500, "if " * 5000, "env " * 5000 + "rm", "f() " * 5000, "<(" * 5000,
+     "`" * 5001, "[[ " * 5000, "case x in x) " * 2000],
+)  # fmt: skip
+def test_deep_nesting_is_unresolved_and_overflows_nothing(deep: str) -> None:
+    assert not parse_command(deep).is_resolved
+
+
+def test_a_long_line_and_a_zero_byte_are_unresolved() -> None:
+    assert parse_command("ls " * MAX_LENGTH).error
+    assert parse_command("ls\0rm").error
+
+
+@pytest.mark.timeout(60)  # a second or two; with quadratic work it would be hours
+@pytest.mark.parametrize(
+    "piece",
+    ["echo a; ", "$(ls) ", '"a b" ', "{a,b} ", "((1)) ; ", "$((1)) ", "a=1 ", "x'y'z ", "<(ls) ",
+     "cat <<A\nb\nA\n", "`ls` ", "[[ a ]]; ", "if a; then b; fi; ", "f() { ls; }\n", "<<A ",
+     "sed s/a/b/; ", "git -c x; ", "$((a) ) ", "((", "$((a ", "'", "a=(b ", "x[1]=", "sed 's/a/b/;",
+     "env ", "xargs ", "find -exec ", "{", "{a,", "${x"],
+)  # fmt: skip
+def test_the_longest_line_of_any_form_is_parsed_in_time(piece: str) -> None:
+    line = parse_command(piece * (MAX_LENGTH // len(piece)))
+
+    assert isinstance(line, CommandLine)
+
+
+def test_writes_of_redirections_are_known() -> None:
+    line = parse_command("ls > a 2>&1 < b <> c >& d &>> e >&- 2>/dev/null")
+
+    assert [(each.target.literal, each.writes) for each in line.redirections] == [
+        ("a", True),
+        ("1", False),
+        ("b", False),
+        ("c", True),
+        ("d", True),
+        ("e", True),
+        ("-", False),
+        ("/dev/null", True),
+    ]
+
+
+def test_substitutions_are_known_wherever_they_are() -> None:
+    for text in ("echo $(a)", "echo `a`", "cat <(a)", "x=$(a)", "ls > $(a)", "[[ $(a) ]]",
+                 "cat <<E\n$(a)\nE\n", "for x in $(a); do b; done", "echo ${x:-$(a)}"):  # fmt: skip
+        assert parse_command(text).has_substitutions, text
+    for text in ("echo '$(a)'", "echo \\$\\(a\\)", "(ls)", "cat <<'E'\n$(a)\nE\n", "# $(a)"):
+        assert not parse_command(text).has_substitutions, text
+
+
+def test_here_documents_keep_their_text() -> None:
+    line = parse_command("cat <<A <<-'B' <<< c\na\nA\n\t$b\n\tB\n")
+
+    assert [each.document for each in line.redirections] == ["a\n", "$b\n", "c\n"]
+    assert parse_command("cat <<A\n$x\nA\n").redirections[0].document is None
