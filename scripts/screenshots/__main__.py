@@ -2,8 +2,9 @@
 
 ``.venv/bin/python -m scripts.screenshots [NAME...]``
 
-``--review FOLDER [--width N]... [--theme NAME]... [SCENE...]`` draws every screen of the application as
-PNG for a visual review: in both neutral themes and at 40, 80 and 120 columns unless others are named.
+``--review FOLDER [--width N]... [--theme NAME]... [SCENE...]`` draws every screen of the
+application as PNG for a visual review: in both neutral themes and at 40, 80 and 120 columns unless
+others are named.
 """
 
 from __future__ import annotations

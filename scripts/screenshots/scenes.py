@@ -30,7 +30,8 @@ FIXED = (
 )
 TABLE = (
     "Done. What I did:\n\n| file | change |\n|---|---|\n| `stats.py` | the **mean** of two |\n"
-    "| `notes.md` | new |\n\n1. Read it\n2. Changed it\n\n```python\nprint(median([1, 2, 3, 4]))\n```"
+    "| `notes.md` | new |\n\n1. Read it\n2. Changed it\n\n"
+    "```python\nprint(median([1, 2, 3, 4]))\n```"
 )
 TOOLS = (
     Answer("I look around first.", "ls", {"path": "."}),

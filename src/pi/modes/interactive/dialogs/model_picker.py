@@ -12,7 +12,7 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import GAP, framed, list_rows, spread, tab_row
+from pi.modes.interactive.dialogs.panel import GAP, LIST_INSET, framed, list_rows, spread, tab_row
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.ui import Ui
@@ -287,7 +287,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
         inside = LevelList(ui, levels, now, done)
-        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS)
+        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS, inset=LIST_INSET)
 
     return await ui.show(build)
 
