@@ -21,7 +21,7 @@ async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
     """A session that has no one to ask."""
-    stage = Stage(tmp_path, environ={**NOWHERE, **environ})
+    stage = Stage(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
     try:
