@@ -82,7 +82,7 @@ _KEYS = (
     ("app.models.reorderUp", "move up"),
     ("app.models.reorderDown", "move down"),
     ("app.models.save", "save"),
-    ("tui.select.cancel", "cancel"),
+    ("tui.select.cancel", "close"),
 )
 _MORE_HINTS = 1
 """Rows that the hints take beyond the first."""
