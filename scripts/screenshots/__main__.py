@@ -1,10 +1,15 @@
 """Makes the pictures and the recording of the documentation from real runs.
 
 ``.venv/bin/python -m scripts.screenshots [NAME...]``
+
+``--review FOLDER [--width N]... [--theme NAME]... [SCENE...]`` draws every screen of the
+application as PNG for a visual review: in both neutral themes and at 40, 80 and 120 columns unless
+others are named.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -18,6 +23,7 @@ from typing import NamedTuple
 from pi import __version__
 from scripts.screenshots.loopback_model import Answer, serving
 from scripts.screenshots.program import Seen, running
+from scripts.screenshots.scenes import SCENES, WIDTHS, review
 from scripts.screenshots.svg import Frame, picture, recording
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
@@ -181,5 +187,20 @@ def main(names: Sequence[str]) -> None:
             shutil.rmtree(home)
 
 
+def command(arguments: Sequence[str]) -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="scripts.screenshots", description=__doc__)
+    parser.add_argument("--review", type=Path, metavar="FOLDER")
+    parser.add_argument("--width", type=int, action="append")
+    parser.add_argument("--theme", action="append")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given = parser.parse_args(arguments)
+    if given.review is None:
+        main(given.names)
+    else:
+        themes = given.theme or ("dark", "light")
+        review(given.review, given.names or tuple(SCENES), given.width or WIDTHS, themes)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    command(sys.argv[1:])

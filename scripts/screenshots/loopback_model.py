@@ -33,7 +33,10 @@ def chunks(answer: Answer, number: int) -> Iterator[dict[str, Any]]:
         function = {"name": answer.tool, "arguments": json.dumps(answer.arguments)}
         call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
         yield _chunk({"tool_calls": [call]})
-    yield _chunk({}, "tool_calls" if answer.tool else "stop")
+    end = _chunk({}, "tool_calls" if answer.tool else "stop")
+    # Grows with every request, so that the charts of usage have a shape.
+    prompt, completion = 1800 + 900 * number, 40 + len(answer.text)
+    yield end | {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}
 
 
 def _chunk(delta: Mapping[str, Any], end: str | None = None) -> dict[str, Any]:
@@ -42,8 +45,11 @@ def _chunk(delta: Mapping[str, Any], end: str | None = None) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(answers: Sequence[Answer]) -> Iterator[str]:
-    """Serve the answers one after the other, by the number of tool results; yields the address."""
+def serving(answers: Sequence[Answer], *, pause: float = PAUSE) -> Iterator[str]:
+    """Serve the answers one after the other, by the number of tool results; yields the address.
+
+    Without answers the server is overloaded.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -52,6 +58,9 @@ def serving(answers: Sequence[Answer]) -> Iterator[str]:
             """Stream the next answer."""
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             number = sum(message["role"] == "tool" for message in body["messages"])
+            if not answers:
+                self.send_error(529)
+                return
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
@@ -59,7 +68,7 @@ def serving(answers: Sequence[Answer]) -> Iterator[str]:
             for chunk in chunks(answers[number], number):
                 self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
                 self.wfile.flush()
-                time.sleep(PAUSE)
+                time.sleep(pause)
             self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True
 

@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 8.4, 18, 12
 BACKGROUND, FOREGROUND = "#1e1e2e", "#cdd6f4"
+LIGHT_BACKGROUND, LIGHT_FOREGROUND = "#fbfbfd", "#1f2328"
 BASIC = (
     *("#45475a", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#bac2de"),
     *("#585b70", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#a6adc8"),
@@ -37,18 +38,29 @@ class Look(NamedTuple):
     strike: bool
 
 
-def picture(rows: Sequence[Sequence[Cell]], *, title: str) -> str:
+class Paper(NamedTuple):
+    """The default colours of a terminal."""
+
+    background: str = BACKGROUND
+    foreground: str = FOREGROUND
+
+
+DARK = Paper()
+LIGHT = Paper(LIGHT_BACKGROUND, LIGHT_FOREGROUND)
+
+
+def picture(rows: Sequence[Sequence[Cell]], *, title: str, paper: Paper = DARK) -> str:
     """The screen as SVG."""
     columns = max((len(row) for row in rows), default=0)
     width = round(columns * CELL_WIDTH + 2 * MARGIN)
     height = len(rows) * CELL_HEIGHT + 2 * MARGIN
-    drawn = "\n".join(line for number, row in enumerate(rows) for line in _row(row, number))
+    drawn = "\n".join(line for number, row in enumerate(rows) for line in _row(row, number, paper))
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
 viewBox="0 0 {width} {height}" font-family="monospace" font-size="14" role="img" \
 aria-label={quoteattr(title)}>
 <title>{escape(title)}</title>
-<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>
+<rect width="{width}" height="{height}" rx="8" fill="{paper.background}"/>
 {drawn}
 </svg>
 """
@@ -126,14 +138,15 @@ def _palette(number: int) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _look(cell: Cell) -> Look:
+def look(cell: Cell, paper: Paper = DARK) -> Look:
+    """How a cell is drawn on a terminal with these colours."""
     style = cell.style
-    ink, paper = colour(style["fg"], FOREGROUND), colour(style["bg"], BACKGROUND)
+    ink, behind = colour(style["fg"], paper.foreground), colour(style["bg"], paper.background)
     if style["inverse"]:
-        ink, paper = paper, ink
+        ink, behind = behind, ink
     return Look(
         ink=ink,
-        paper=paper,
+        paper=behind,
         bold=style["bold"],
         italic=style["italic"],
         underline=bool(style["underline"]),
@@ -141,35 +154,35 @@ def _look(cell: Cell) -> Look:
     )
 
 
-def _row(row: Sequence[Cell], number: int) -> Iterator[str]:
+def _row(row: Sequence[Cell], number: int, paper: Paper = DARK) -> Iterator[str]:
     column, top = 0, MARGIN + number * CELL_HEIGHT
-    for look, run in groupby(row, key=_look):
+    for style, run in groupby(row, key=lambda cell: look(cell, paper)):
         cells = list(run)
         left, width = MARGIN + column * CELL_WIDTH, len(cells) * CELL_WIDTH
         column += len(cells)
-        if look.paper != BACKGROUND:
+        if style.paper != paper.background:
             yield (
                 f'<rect x="{left:g}" y="{top}" width="{width:g}" height="{CELL_HEIGHT}" '
-                f'fill="{look.paper}"/>'
+                f'fill="{style.paper}"/>'
             )
         text = "".join(cell.text for cell in cells)
         if text.strip():
             yield (
                 f'<text x="{left:g}" y="{top + 13}" textLength="{width:g}" xml:space="preserve" '
-                f"{_attributes(look)}>{escape(text)}</text>"
+                f"{_attributes(style)}>{escape(text)}</text>"
             )
 
 
-def _attributes(look: Look) -> str:
+def _attributes(style: Look) -> str:
     lines = [
         name
-        for name, is_set in (("underline", look.underline), ("line-through", look.strike))
+        for name, is_set in (("underline", style.underline), ("line-through", style.strike))
         if is_set
     ]
-    attributes = [f'fill="{look.ink}"']
-    if look.bold:
+    attributes = [f'fill="{style.ink}"']
+    if style.bold:
         attributes.append('font-weight="bold"')
-    if look.italic:
+    if style.italic:
         attributes.append('font-style="italic"')
     if lines:
         attributes.append(f'text-decoration="{" ".join(lines)}"')

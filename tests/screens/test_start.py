@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
         await is_writing.wait()
         answers.append(await opening.ask_trust(folder))
 
-    theatre.before_open, theatre.ask_trust = ask, ask_trust
+    theatre.before_open, theatre.ask_trust = ask, partial(ask_trust, home=theatre.stage.home)
     async with theatre.starting():
         theatre.type("hel")
         await theatre.sees("hel")
@@ -95,7 +96,7 @@ async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     async def ask(opening: OpenContext) -> None:
         answers.append(await opening.ask_trust(folder))
 
-    theatre.before_open, theatre.ask_trust = ask, ask_trust
+    theatre.before_open, theatre.ask_trust = ask, partial(ask_trust, home=theatre.stage.home)
     async with theatre.starting():
         await theatre.sees(TITLE)
         theatre.send("hello")

@@ -169,7 +169,7 @@ async def test_the_question_of_trust(tmp_path: Path) -> None:
     play, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
-        answers.append(await ask_trust(ui, play.stage.cwd))
+        answers.append(await ask_trust(ui, play.stage.cwd, home=play.stage.cwd.parent))
 
     play.welcome = ask
     async with play.playing():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,15 @@ def _start(
         return await open_session(arguments, environ, opening, when_ready)
 
     tui_mode = arguments.text("tui_mode")
+    home = Path(environ.get("HOME") or Path.home())
     return AppOptions(
         load=phase("session:load")(_load),
         open=open_behind_the_screen,
         commands=_commands,
-        ask_trust=_ask_trust,
+        ask_trust=partial(_ask_trust, home=home),
         environ=environ,
         cwd=Path.cwd(),
-        home=Path(environ.get("HOME") or Path.home()),
+        home=home,
         agent_dir=agent_directory(environ),
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
@@ -98,7 +100,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
+async def _ask_trust(ui: Ui, folder: Path, *, home: Path) -> TrustChoice | None:
     from pi.modes.interactive.dialogs.opening import ask_trust
 
-    return await ask_trust(ui, folder)
+    return await ask_trust(ui, folder, home=home)

@@ -58,6 +58,30 @@ class TerminalUI:
         return line.strip()
 
 
+async def _store_key(row: Provider, credentials: Credentials, ui: LoginUI) -> None:
+    """Stores an API key; on a terminal, the provider is asked whether it accepts the key.
+
+    A key from a pipe is stored as it is: a script has no other one.
+    """
+    host = credentials.host
+    if host.offline or not sys.stdin.isatty():
+        await sign_in_with_key(row, ui, storage=credentials.storage)
+        return
+    from pi.ai.auth.key_check import refusal  # deferred: imports the HTTP client
+
+    models = credentials.models.get_models(row.id)
+    services = make_services(host.environ, host.clock, Network())
+    try:
+        await sign_in_with_key(
+            row,
+            ui,
+            storage=credentials.storage,
+            check=lambda key: refusal(row, models, key, services.http),
+        )
+    finally:
+        await services.close()
+
+
 async def login(
     provider_name: str | None, credentials: Credentials, *, with_key: bool = False
 ) -> None:
@@ -67,7 +91,7 @@ async def login(
     if with_key or row.login is None:
         if not row.needs_key:
             raise PiError(f"{row.name} needs no key.")
-        await sign_in_with_key(row, ui, storage=credentials.storage)
+        await _store_key(row, credentials, ui)
         return
     host = credentials.host
     services = make_services(host.environ, host.clock, Network())

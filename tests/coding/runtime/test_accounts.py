@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.login import LoginPrompt, Notice
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.models.model import Model
+from pi.ai.provider import Provider
+from pi.ai.providers.wire_provider import WireProvider
 from pi.base.errors import PiError
-from tests.coding.runtime.stage import Stage
+from tests.ai.loopback import site
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 
 class Person:
@@ -19,16 +25,18 @@ class Person:
     def __init__(self, answer: str) -> None:
         self._answer = answer
         self.reported: list[Notice] = []
+        self.on_notice: Callable[[], object] = lambda: None
 
     async def ask(self, prompt: LoginPrompt) -> str:
         return self._answer
 
     def notify(self, notice: Notice) -> None:
         self.reported.append(notice)
+        self.on_notice()
 
 
 async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = Stage(tmp_path, environ={**ENVIRON, "PI_OFFLINE": "1"})
     session = await stage.open()
 
     async def state() -> tuple[bool, bool, bool]:
@@ -63,4 +71,37 @@ async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None
     with pytest.raises(PiError) as problem:
         await session.accounts.log_in("antropic", Person(""))
     assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
+    await session.close()
+
+
+def _register(stage: Stage, url: str) -> None:
+    model = Model(id="m", name="M", api="openai-completions", provider="mine", base_url=url)
+    row = Provider(id="mine", name="mine", base_url=url)
+    stage.registry.models.register(WireProvider(row, lambda: (model,)))
+
+
+async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    pages: dict[str, Any] = {"/models": (401, {"error": "wrong key"})}
+    async with site(pages) as server:
+        stage = Stage(tmp_path)
+        _register(stage, server.url)
+        session = await stage.open()
+        user = Person("key")
+        user.on_notice = lambda: pages.update({"/models": {"data": []}})
+        await session.accounts.store_key("mine", user)
+        keys = [headers["authorization"] for _, _, headers, _ in server.asked]
+        assert keys == ["Bearer key", "Bearer key"]
+        assert str(user.reported[0]).count("mine does not accept this key (HTTP 401)") == 1
+        assert await session.accounts.storage.get("mine") == ApiKeyCredential(key="key")
+        await session.close()
+
+
+async def test_a_key_is_stored_where_the_provider_cannot_be_reached(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    _register(stage, "http://127.0.0.1:9/v1")
+    session = await stage.open()
+    await session.accounts.store_key("mine", Person("key"))
+    assert await session.accounts.storage.get("mine") == ApiKeyCredential(key="key")
     await session.close()

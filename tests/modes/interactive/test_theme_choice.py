@@ -11,6 +11,8 @@ from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.theme_selector import BUILT_IN, ThemeSelector, built_in, themes_in
 from pi.tui.negotiation import Scheme
 
+BUNDLED = {path.stem for path in themes_in(BUILT_IN)}
+
 
 class Room:
     def __init__(self, folder: Path, scheme: Scheme = "dark") -> None:
@@ -72,7 +74,7 @@ def test_all_themes_are_listed_and_a_folder_beats_the_built_in_ones(tmp_path: Pa
 
     room.choice.use("dark")
 
-    assert room.choice.names == ("dark", "light", "mine")
+    assert room.choice.names == (*sorted({*BUNDLED, "mine"}),)
     assert room.theme.palette.colours["accent"] == "#0a0b0c"
 
 
@@ -98,15 +100,18 @@ def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Pa
 
 def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
     room = Room(tmp_path)
-    path = room.write("dusk").rename(tmp_path / "downloaded.json")
+    path = room.write("evening").rename(tmp_path / "downloaded.json")
 
-    room.choice.use("dusk")
-    assert (room.choice.current, room.choice.names) == ("dusk", ("dark", "dusk", "light"))
+    room.choice.use("evening")
+    assert (room.choice.current, room.choice.names) == (
+        "evening",
+        (*sorted({*BUNDLED, "evening"}),),
+    )
     room.choice.use("downloaded")
-    assert room.choice.current == "dusk"
+    assert room.choice.current == "evening"
 
     path.write_text("{")
-    assert room.choice.names == ("dark", "downloaded", "light")
+    assert room.choice.names == (*sorted({*BUNDLED, "downloaded"}),)
 
 
 def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> Non
 
     room.choice.files = lambda: [path]
     room.choice.use("theirs")
-    assert room.choice.names == ("dark", "light", "theirs")
+    assert room.choice.names == (*sorted({*BUNDLED, "theirs"}),)
     assert room.choice.current == "theirs"
 
 

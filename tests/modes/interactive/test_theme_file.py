@@ -14,7 +14,7 @@ from pi.modes.interactive.theme_file import (
     read_theme,
     theme_name,
 )
-from pi.modes.interactive.theme_selector import BUILT_IN
+from pi.modes.interactive.theme_selector import BUILT_IN, themes_in
 from tests.conftest import ROOT
 
 
@@ -31,7 +31,7 @@ def test_there_are_fifty_one_colours() -> None:
     assert len(REQUIRED) == len(set(REQUIRED)) == 51
 
 
-@pytest.mark.parametrize("name", ["dark", "light"])
+@pytest.mark.parametrize("name", [path.stem for path in themes_in(BUILT_IN)])
 def test_the_built_in_themes_are_whole(name: str) -> None:
     palette = read_theme((BUILT_IN / f"{name}.json").read_bytes(), name)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from pi.ai.auth.config_values import escape
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
@@ -52,16 +52,22 @@ async def sign_in(
     return credential
 
 
+CheckKey: TypeAlias = Callable[[str], Awaitable[str]]
+"""Returns why a key is refused; empty if it is not."""
+
+
 async def sign_in_with_key(
-    provider: Provider, ui: LoginUI, *, storage: AuthStorage
+    provider: Provider, ui: LoginUI, *, storage: AuthStorage, check: CheckKey | None = None
 ) -> ApiKeyCredential:
-    """Ask for an API key and its variables, and store them."""
+    """Ask for an API key and its variables, and store them.
+
+    A key that ``check`` refuses is not stored, and the user is asked again.
+    """
     replaced = await _stored_before(storage, ui, provider)
-    key = (
-        await ui.ask(LoginPrompt(kind="secret", message=f"API key for {provider.name}:"))
-    ).strip()
-    if not key:
-        raise LoginCancelled("No key was given.")
+    key = await _ask_key(provider, ui)
+    while check is not None and (problem := await check(key)):
+        ui.notify(LoginInfo(message=f"{problem} Nothing was stored; paste another key."))
+        key = await _ask_key(provider, ui)
     env = {
         name: (await ui.ask(LoginPrompt(kind="text", message=f"{name}:"))).strip()
         for name in provider.needed_variables
@@ -70,6 +76,13 @@ async def sign_in_with_key(
     await storage.set(provider.id, credential)
     ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced}"))
     return credential
+
+
+async def _ask_key(provider: Provider, ui: LoginUI) -> str:
+    prompt = LoginPrompt(kind="secret", message=f"API key for {provider.name}:")
+    if key := (await ui.ask(prompt)).strip():
+        return key
+    raise LoginCancelled("No key was given.")
 
 
 async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) -> str:

@@ -163,3 +163,9 @@ class ExtensionInfo(Record):
     """How long loading took."""
     problem: str = ""
     """Why loading failed."""
+    description: str = ""
+    """What it does, in one line."""
+    adds: tuple[str, ...] = ()
+    """What it registered or declares: ``/command``, ``--flag``, ``tool name``, ``key Ctrl+X``."""
+    activation: tuple[str, ...] = ()
+    """What loads it, if it is not loaded with every session."""

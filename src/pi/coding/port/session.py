@@ -18,6 +18,7 @@ from pi.agent.policy import Next
 from pi.ai.auth.login import LoginUI
 from pi.ai.messages import AssistantMessage, Image
 from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.plan_limits import PlanLimit
 from pi.ai.providers.chosen_servers import Standing
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.models.registry import ResolvedModel
@@ -351,6 +352,10 @@ class FactsPort(Protocol):
 
     def context_usage(self) -> ContextUsage | None:
         """Return the usage of the context window."""
+        ...
+
+    def plan_limits(self) -> tuple[PlanLimit, ...]:
+        """Return what the model's provider last reported about the limits of a plan."""
         ...
 
     def messages(self) -> Sequence[SessionMessage]:

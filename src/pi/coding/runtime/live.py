@@ -14,6 +14,7 @@ from pi.agent.events import EntryAppended, MessageEnd, MessageStart
 from pi.ai.messages import Image
 from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
+from pi.ai.plan_limits import PlanLimit
 from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import EventBus
@@ -111,6 +112,8 @@ class LiveSession:
         """The models to cycle through; empty means all."""
         self.has_model = has_model
         """Whether a model is selected."""
+        self.plan_limits: dict[str, tuple[PlanLimit, ...]] = {}
+        """What each provider last reported about the limits of a plan."""
         self.remote: RemoteSession | None = None
         """The remote side, if this session is a replica."""
         self._lent_artifacts = artifacts

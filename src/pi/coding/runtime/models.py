@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +18,9 @@ from pi.ai.factory import Network, chosen_servers, create_models
 from pi.ai.messages import Context
 from pi.ai.models.custom import CustomModels, read_custom_models
 from pi.ai.models.model import Model
+from pi.ai.plan_limits import plan_limits
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.request import StreamOptions
+from pi.ai.request import OnResponse, StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
@@ -173,7 +174,20 @@ class ModelClient:
             cache_retention=usual.cache_retention,
             session_id=options.session_id or usual.session_id,
             api_key=options.api_key or self._key_for(model),
+            on_response=self._noting_limits(options.on_response),
         )
+
+    def _noting_limits(self, first: OnResponse | None) -> OnResponse:
+        """Return a hook that keeps what a response reports about the limits of a plan."""
+
+        async def note(status: int, headers: Mapping[str, str], model: Model) -> None:
+            if first is not None:
+                await first(status, headers, model)
+            found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
+            if found and self._core is not None:
+                self._core.plan_limits[model.provider] = found
+
+        return note
 
     def options(self) -> StreamOptions:
         """Options that all requests of the session share."""

@@ -105,6 +105,11 @@ class Theme:
         return painter(Style(bold=True))
 
     @cached_property
+    def heading(self) -> Paint:
+        """The heading of a dialog, a page or a group of rows."""
+        return self.paint("accent", bold=True)
+
+    @cached_property
     def select(self) -> SelectTheme:
         """Style of selection lists."""
         return SelectTheme(
@@ -126,6 +131,7 @@ class Theme:
             value=self.paint("muted"),
             description=self.paint("muted"),
             hint=self.paint("dim"),
+            heading=self.heading,
         )
 
     @cached_property

@@ -22,7 +22,7 @@ def _names(text: str) -> tuple[str, ...]:
 BACKGROUNDS = frozenset(
     _names(
         "selectedBg searchMatchBg userMessageBg customMessageBg toolPendingBg toolSuccessBg "
-        "toolErrorBg"
+        "toolErrorBg toolDiffAddedBg toolDiffRemovedBg"
     )
 )
 """Tokens that are background colours."""
@@ -42,6 +42,8 @@ OPTIONAL = {
     "scrollbarThumb": "text",
     "searchMatchBg": "selectedBg",
     "searchMatchText": "text",
+    "toolDiffAddedBg": "toolSuccessBg",
+    "toolDiffRemovedBg": "toolErrorBg",
     "thinkingMax": "thinkingXhigh",
 }
 """Optional tokens, with the token used instead."""

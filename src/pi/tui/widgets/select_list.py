@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from pi.base.records import Record, replace
@@ -60,10 +60,27 @@ class ListSelection:
     @property
     def visible(self) -> range:
         """The visible rows, with the selected one in the middle if possible."""
-        room = self.room
-        last_start = max(self._count - room, 0)
-        start = max(min(self.index - room // 2, last_start), 0)
-        return range(start, min(start + room, self._count))
+        return _window(self._count, self.index, self.room)
+
+    def grouped(self, groups: Sequence[str]) -> list[int | str]:
+        """Returns the visible rows: indices, with the name of a group before its first row.
+
+        ``groups`` has one name for each row of the list. Headings take part of the room; where
+        there is hardly any, they are left out.
+        """
+        lines: list[int | str] = []
+        for index, group in enumerate(groups):
+            if group and group != (groups[index - 1] if index else ""):
+                lines.append(group)
+            lines.append(index)
+        if len(lines) == len(groups) or self.room < _MIN_GROUPED:
+            return list(self.visible)
+        visible = [
+            lines[place] for place in _window(len(lines), lines.index(self.index), self.room)
+        ]
+        while isinstance(visible[-1], str) and len(visible) > 1:
+            visible.pop()  # a heading without its rows
+        return visible
 
     @property
     def position(self) -> str:
@@ -71,6 +88,14 @@ class ListSelection:
         return f"({self.index + 1}/{self._count})" if self._count > self.room else ""
 
 
+def _window(count: int, selected: int, room: int) -> range:
+    last_start = max(count - room, 0)
+    start = max(min(selected - room // 2, last_start), 0)
+    return range(start, min(start + room, count))
+
+
+_MIN_GROUPED = 6
+"""Rows below which a list shows no headings."""
 _WIDEST_LABEL = 32
 _MIN_DESCRIPTION = 10
 """Columns below which a description is omitted."""
@@ -115,7 +140,7 @@ class SelectList:
         self._keymap = keymap or Keymap()
         self._on_select = on_select
         self._on_cancel = on_cancel
-        self._on_change = on_change
+        self.on_change = on_change
         self._query = ""
         self._selection = ListSelection(max_visible, self._keymap)
         self._memory = RowCache()
@@ -168,7 +193,7 @@ class SelectList:
     def _moved_from(self, before: SelectItem | None) -> None:
         self.invalidate()
         if self.selected is not None and self.selected != before:
-            self._on_change(self.selected)
+            self.on_change(self.selected)
 
     def _draw(self, width: int) -> list[str]:
         if not self._shown:

@@ -37,6 +37,8 @@ class SettingItem(Record):
     description: str = ""
     values: tuple[str, ...] = ()
     submenu: Submenu | None = None
+    group: str = ""
+    """The heading above it, while the list is not searched."""
 
 
 class SettingsTheme(Record):
@@ -47,6 +49,7 @@ class SettingsTheme(Record):
     value: Paint = unpainted
     description: Paint = unpainted
     hint: Paint = unpainted
+    heading: Paint = unpainted
 
 
 class SettingsList:
@@ -108,7 +111,7 @@ class SettingsList:
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
         ]
-        self._shown = rank(self._query, self._items, key=_searched)
+        self._shown = _found(self._query, self._items)
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
@@ -178,7 +181,7 @@ class SettingsList:
         return self._search.get_value().strip() if self._search is not None else ""
 
     def _find(self, typed: str) -> None:
-        self._shown = rank(self._query, self._items, key=_searched)
+        self._shown = _found(self._query, self._items)
         self._selection.resize(len(self._shown))
         self._selection.select(0)
 
@@ -187,7 +190,14 @@ class SettingsList:
         if self._shown:
             longest = max(visible_width(item.label) for item in self._shown)
             label_width = min(longest, _MAX_LABEL, max(width - _MIN_VALUE, _MIN_VALUE))
-            rows += [self._draw_item(index, label_width) for index in self._selection.visible]
+            groups = [item.group for item in self._shown] if not self._query else []
+            visible = self._selection.grouped(groups) if groups else self._selection.visible
+            rows += [
+                self._draw_item(row, label_width)
+                if isinstance(row, int)
+                else f"  {self._theme.heading(row)}"
+                for row in visible
+            ]
             if position := self._selection.position:
                 rows.append(f"  {self._theme.hint(position)}")
             rows += self._draw_description(width)
@@ -227,6 +237,30 @@ def _focus(part: object, *, focused: bool) -> None:
         part.focused = focused
 
 
-def _searched(item: SettingItem) -> str:
-    """Returns the text by which a setting is found: its label first, then its id."""
-    return f"{item.label} {item.id}"
+def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
+    """Returns the settings that hold every word of a query, best place first.
+
+    Names count most, then groups and descriptions. Without any, letters in order are enough, so
+    that a typing error finds something.
+    """
+    words = query.casefold().split()
+    if not words:
+        return items
+    ranked = [(_place(item, words), item) for item in items]
+    found = [(place, item) for place, item in ranked if place is not None]
+    if not found:
+        return rank(query, items, key=lambda item: f"{item.label} {item.id}")
+    return [item for _, item in sorted(found, key=lambda each: each[0])]
+
+
+def _place(item: SettingItem, words: list[str]) -> int | None:
+    """Returns how far down the best field with all words is; None if a word is missing."""
+    label, name = item.label.casefold(), item.id.casefold()
+    fields = (label, f"{label} {name}", f"{label} {name} {item.group.casefold()}")
+    whole = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"
+    if label.startswith(words[0]) and all(word in label for word in words):
+        return 0
+    for place, field in enumerate((*fields, whole), start=1):
+        if all(word in field for word in words):
+            return place
+    return None

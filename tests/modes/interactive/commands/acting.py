@@ -12,7 +12,7 @@ from pi.ai.providers.faux import Step
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.commands.table import BuiltInCommands
 from pi.testing import calls
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.stage import ENVIRON, Stage
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
@@ -49,7 +49,7 @@ class Acting:
 @asynccontextmanager
 async def acting(tmp_path: Path, *steps: Step, **options: bool) -> AsyncIterator[Acting]:
     """A session with a script, and its screen."""
-    stage = Stage(tmp_path, *steps)
+    stage = Stage(tmp_path, *steps, environ={**ENVIRON, "PI_OFFLINE": "1"})
     session = await stage.open(persistent=options.get("persistent", True))
     try:
         yield Acting(stage, session, tmp_path)

@@ -128,7 +128,7 @@ async def test_arguments_are_completed(tmp_path: Path) -> None:
 
     assert "faux/plain" in await offered("model", "plain")
     assert (await offered("thinking", "hi"))[0] == "high"
-    assert await offered("theme", "lig") == ["light"]
+    assert await offered("theme", "lig") == ["light", "high-contrast-light"]
     assert await offered("fork", "") == []
     assert commands["quit"].complete is None
     await session.prompts.prompt("first")

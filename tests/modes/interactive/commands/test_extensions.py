@@ -12,7 +12,14 @@ from tests.modes.interactive.commands.acting import acting
 
 def test_everything_that_is_known_of_extensions_is_shown() -> None:
     infos = [
-        ExtensionInfo(name="timebox", path="pi.batteries.timebox:extension", rank="bundled"),
+        ExtensionInfo(
+            name="timebox",
+            path="pi.batteries.timebox:extension",
+            rank="bundled",
+            description="Limits a session.",
+            adds=("/timebox", "--timebox"),
+            activation=("/timebox", "--timebox"),
+        ),
         ExtensionInfo(
             name="tips",
             path="/somewhere/tips.py",
@@ -33,7 +40,9 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
         Section(
             title="Extensions",
             rows=(
-                ("timebox", "loaded on first use · bundled · pi.batteries.timebox:extension"),
+                ("timebox", "Limits a session."),
+                ("", "adds /timebox, --timebox"),
+                ("", "switched on by /timebox or --timebox · bundled"),
                 ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
                 ("bad", "not loaded · user · /somewhere/bad.py · no"),
             ),
@@ -57,11 +66,16 @@ def test_without_extensions_there_is_nothing_to_show() -> None:
 async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
     folder.mkdir(parents=True)
-    (folder / "hello.py").write_text("def extension(pi): ...\n")
+    (folder / "hello.py").write_text(
+        '"""Says hello.\\n\\nAt once."""\n'
+        "def extension(pi):\n"
+        '    pi.register_command("hello", handler=lambda *given: None, description="greets")\n'
+    )
 
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert "hello  loaded in" in on.screen.printed(500)
+        shown = " ".join(on.screen.printed(500).split())
+        assert "hello Says hello. adds /hello loaded in" in shown
 
 
 async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
     """A session that has no one to ask."""
-    stage = Stage(tmp_path, environ={**NOWHERE, **environ})
+    stage = Stage(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
     try:
@@ -120,7 +120,7 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
         await asked_for_a_way(screen, "escape")
         assert session.models.current is None
         assert f"ollama on {server.url.removeprefix('http://')}" in screen.text()
-        assert "found on this machine; owner: " in screen.text()
+        assert "found on this machine; owner: " in screen.text(70)
         await screen.press("down", "enter")
         await screen.until(lambda text: "Which model?" in text)
         await screen.press("down", "enter")

@@ -21,7 +21,7 @@ async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
     await screen.press("down")
 
     assert screen.text() == (
-        " Which?\n Think well.\n\n  One  the first\n→ Two\n\n Enter choose · Escape cancel"
+        " Which?\n Think well.\n\n   One  the first\n → Two\n\n Enter choose · Escape cancel"
     )
     await screen.press("enter")
     assert await asked == 2

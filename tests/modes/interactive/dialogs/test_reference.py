@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reports import CommandHelp, Section, command_section, key_sections
+from pi.modes.interactive.commands.table import BUILT_IN
+from pi.modes.interactive.dialogs.reports import (
+    CommandHelp,
+    Section,
+    command_sections,
+    key_sections,
+)
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
 
@@ -31,11 +37,23 @@ def test_keys_of_extensions_have_a_section_of_their_own() -> None:
     assert Section(title="Of extensions", rows=(("Ctrl+Shift+T", "open the list"),)) in sections
 
 
-def test_commands_are_listed_with_their_hints() -> None:
+def test_commands_are_grouped_and_sorted_with_their_hints_and_keys() -> None:
     rows = [
+        CommandHelp(name="quit", description="leave"),
         CommandHelp(name="name", hint="[name]", description="set or show"),
-        CommandHelp(name="quit"),
+        CommandHelp(name="model", description="choose"),
+        CommandHelp(name="mine", description="of a template"),
+        CommandHelp(name="pi:clone"),
     ]
-    assert command_section(rows) == Section(
-        title="Commands", rows=(("/name [name]", "set or show"), ("/quit", ""))
-    )
+    assert command_sections(rows, Keymap()) == [
+        Section(title="Sessions", rows=(("/pi:clone", ""), ("/name [name]", "set or show"))),
+        Section(title="Models", rows=(("/model", "choose · Ctrl+L"),)),
+        Section(title="Application", rows=(("/quit", "leave · Ctrl+D"),)),
+        Section(title="Extensions, skills and templates", rows=(("/mine", "of a template"),)),
+    ]
+
+
+def test_every_built_in_command_has_a_subject() -> None:
+    rows = [CommandHelp(name=row.name) for row in BUILT_IN if row.listed]
+    titles = [section.title for section in command_sections(rows, Keymap())]
+    assert titles == ["Sessions", "Models", "Project", "Application"]

@@ -36,11 +36,13 @@ def test_every_fact_has_its_row() -> None:
         rows=(
             ("File", "in memory"),
             ("Id", "id"),
-            ("Messages", "1 from you, 2 answers, 3 tool calls, 3 results"),
-            ("Tokens", "1.2k in, 80 out, 0 from and 0 to the cache, 1.3k in all"),
+            ("Messages", "1 from you · 2 answers · 3 tool calls"),
+            ("Tokens", "1.2k in · 80 out"),
+            ("Context", "? of 200k"),
             ("Cost", "$0.5000"),
             ("Cache warming", "idle"),
         ),
+        paint="muted",
     )
 
 

@@ -14,17 +14,17 @@ FOLDER = Path("/srv/site")
 
 async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER))
+    asked = asyncio.create_task(ask_trust(screen, FOLDER, home=tmp_path))
     await screen.shown()
     lines = screen.lines(70)
     assert lines[:2] == [" Trust project folder?", " /srv/site"]
     assert lines[-8:-2] == [
         "",
-        "→ Trust",
-        "  Trust parent folder (/srv)",
-        "  Trust (this session only)",
-        "  Do not trust",
-        "  Do not trust (this session only)",
+        " → Trust",
+        "   Trust parent folder (/srv)",
+        "   Trust (this session only)",
+        "   Do not trust",
+        "   Do not trust (this session only)",
     ]
     await screen.press("down", "enter")
     assert await asked == TrustChoice(trusted=True, directory=Path("/srv"), remember=True)
@@ -32,7 +32,7 @@ async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
 
 async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER))
+    asked = asyncio.create_task(ask_trust(screen, FOLDER, home=tmp_path))
     await screen.press("escape")
     assert await asked is None
 
@@ -44,3 +44,23 @@ async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
     assert "this session only" not in screen.text()
     await screen.press("up", "enter")
     assert await asked == TrustChoice(trusted=False, directory=FOLDER, remember=True)
+
+
+async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    (folder / ".pi" / "extensions").mkdir(parents=True)
+    (folder / ".pi" / "extensions" / "hello.py").touch()
+    (folder / ".pi" / "settings.json").touch()
+    (folder / "AGENTS.md").touch()
+    screen = FakeScreen(tmp_path)
+    screen.rows = 40
+    asked = asyncio.create_task(ask_trust(screen, folder, home=tmp_path))
+    await screen.shown()
+    text = screen.text(100)
+    assert " • .pi/settings.json  settings, which can name programs to run" in text
+    assert " • .pi/extensions  1 extension: code that runs inside pi" in text
+    assert " • AGENTS.md  instructions for the model" in text
+    assert "skill" not in text
+    assert "prompt" not in text
+    await screen.press("escape")
+    assert await asked is None

@@ -1,13 +1,20 @@
-"""What a session has used, as charts."""
+"""What a session has used: a table, bars and the course."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pi.ai.messages import AssistantMessage, Cost, Usage
+from pi.ai.plan_limits import PlanLimit
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.views import ContextUsage
-from pi.modes.interactive.dialogs.reports import ChartsView, UsageView, tokens, usage_of
+from pi.modes.interactive.dialogs.reports import tokens
+from pi.modes.interactive.dialogs.usage import UsageView, usage_of
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme
+
+NOON = datetime(2026, 5, 4, 12).astimezone().timestamp()
+WINDOW = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
 
 
 def answer(output: int, cost: float = 0.0, model: str = "m") -> Entry:
@@ -15,8 +22,13 @@ def answer(output: int, cost: float = 0.0, model: str = "m") -> Entry:
     return MessageEntry(message=AssistantMessage(provider="p", model=model, usage=usage))
 
 
-def drawn(entries: list[Entry], context: ContextUsage | None = None, width: int = 60) -> list[str]:
-    view = UsageView(usage_of(entries, context), plain_theme())
+def drawn(
+    entries: list[Entry],
+    context: ContextUsage | None = None,
+    width: int = 76,
+    limits: tuple[PlanLimit, ...] = (),
+) -> list[str]:
+    view = UsageView(usage_of(entries, context, limits), plain_theme(), now=NOON)
     return [strip_sequences(row).rstrip() for row in view.render(width)]
 
 
@@ -24,50 +36,61 @@ def test_tokens_are_reported_in_short() -> None:
     assert [tokens(n) for n in (7, 1000, 12_345, 4_100_000)] == ["7", "1k", "12.3k", "4.1M"]
 
 
-def test_totals_course_and_models_are_shown() -> None:
-    context = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
-    rows = drawn([answer(10, 0.5), answer(40, 1.0), answer(20, 0.25, "n")], context)
+def test_models_are_one_aligned_table_and_few_requests_have_no_chart() -> None:
+    rows = drawn([answer(10, 0.5), answer(40, 1.0), answer(20, 0.25, "n")], WINDOW)
     assert rows == [
         "",
         " Usage",
-        " 3 requests · ↑ 300 · ↓ 70 · cache R 0 W 0 · $1.75",
-        " window   ████░░░░░░░░░░ 25 % of 200k",
-        " read     ███",
-        " written  ▃█▅",
-        " cost     ▅█▃",
-        " ██████████████ p/m  2× · 250 · $1.50",
-        " ██░░░░░░░░░░░░ p/n  1× · 120 · $0.2500",
+        " model  requests  input  output     cost",
+        " p/m           2    200      50    $1.50",
+        " p/n           1    100      20  $0.2500",
+        " total         3    300      70    $1.75",
+        "",
+        " context  ██████░░░░░░░░░░░░░░░░ 25 % of 200k used",
         "",
     ]
 
 
-def test_one_request_is_one() -> None:
-    assert drawn([answer(10)])[2].startswith(" 1 request ·")
+def test_from_five_requests_on_the_course_is_drawn_once_with_its_range() -> None:
+    rows = drawn([answer(10 * number, 0.1 * number) for number in range(1, 6)])
+    assert rows[4:] == [
+        "",
+        " the 5 requests, oldest first",
+        " input   █████  100 to 100",
+        " output  ▂▄▅▇█  10 to 50",
+        " cost    ▂▄▅▇█  $0.100 to $0.500",
+        "",
+    ]
+    assert sum("█" in row for row in drawn([answer(1, 1.0)] * 4)) == 0
+
+
+def test_limits_of_a_plan_say_what_is_left_and_when_it_comes_back() -> None:
+    limits = (
+        PlanLimit(name="5 hours", used_percent=40, resets_at=NOON + 2 * 3600),
+        PlanLimit(name="7 days", used_percent=95, resets_at=NOON + 3 * 86400),
+    )
+    rows = drawn([answer(1)], limits=limits)
+    assert rows[5].split("░ ")[-1] == "60 % left, resets 14:00"
+    assert rows[6].split("░ ")[-1] == "5 % left, resets May 07, 12:00"
 
 
 def test_nothing_used_is_reported_as_such() -> None:
-    assert drawn([])[3:] == [" No requests yet.", ""]
+    assert drawn([])[2:] == [" No requests yet.", ""]
 
 
 def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:
     context = ContextUsage(tokens=None, context_window=200_000, percent=None)
-    assert " window   ? of 200k (known after the next answer)" in drawn([answer(1)], context)
+    assert " context  ? of 200k, known after the next answer" in drawn([answer(1)], context)
 
 
 def test_rows_fit_narrow_screens() -> None:
-    assert all(len(row) <= 12 for row in drawn([answer(10), answer(20)], width=12))
+    for width in (12, 24, 40):
+        assert all(len(row) <= width for row in drawn([answer(10)] * 6, WINDOW, width=width))
 
 
-def test_of_a_long_name_the_end_is_cut_and_never_the_cost() -> None:
-    row = drawn([answer(10, 0.5, "a-name-that-is-long")], width=40)[-2]
-    assert row == " █████████ p/a-nam…  1× · 110 · $0.5000"
-
-
-def test_the_charts_can_be_had_by_themselves() -> None:
-    context = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
-    view = ChartsView(usage_of([answer(10), answer(20)], context), plain_theme())
-    assert [strip_sequences(row).rstrip() for row in view.render(60)] == [
-        " window   ████░░░░░░░░░░ 25 % of 200k",
-        " read     ██",
-        " written  ▅█",
+def test_on_a_narrow_screen_columns_go_and_the_cost_stays() -> None:
+    rows = drawn([answer(10, 0.5, "a-name-that-is-long")], width=40)
+    assert rows[2:4] == [
+        " model           input  output     cost",
+        " p/a-name-that…    100      10  $0.5000",
     ]

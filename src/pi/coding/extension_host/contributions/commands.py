@@ -100,6 +100,10 @@ class Commands(Generic[C]):
         same = [command for command in self._rows.values if command.name == name]
         return (same[-1], arguments) if same and name not in BUILT_IN else None
 
+    def of(self, path: str) -> list[str]:
+        """The names of the commands of one extension."""
+        return [row.value.name for row in self._rows if row.owner.path == path]
+
     def hidden(self) -> list[tuple[str, Owner]]:
         """Commands that a built-in command hides, with their owners."""
         return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]

@@ -89,6 +89,24 @@ class Registries:
             text = redact(text, sink)
         return text
 
+    def registered_by(self, path: str) -> tuple[str, ...]:
+        """What an extension adds for users and models, by kind and name."""
+        kinds: tuple[tuple[str, NamedRegistry[Any]], ...] = (
+            ("--", self.flags),
+            ("tool ", self.tools),
+            ("key ", self.shortcuts),
+            ("input ", self.input_modes),
+            ("compaction ", self.strategies),
+        )
+        commands = [f"/{name}" for name in self.commands.of(path)]
+        others = (
+            f"{prefix}{row.value[0]}"
+            for prefix, names in kinds
+            for row in names.all()
+            if row.owner.path == path
+        )
+        return tuple(dict.fromkeys([*commands, *others]))
+
     def hidden_names(self) -> list[tuple[str, str, Owner, Owner]]:
         """Registrations whose name another extension won: kind, name, loser, winner."""
         kinds: dict[str, NamedRegistry[Any]] = {

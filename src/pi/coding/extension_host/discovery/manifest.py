@@ -72,6 +72,8 @@ class Manifest(Record, rename=None):
 
     api: int = API_VERSION
     name: str = ""
+    description: str = ""
+    """What it does, in one line, for ``/extensions``."""
     commands: dict[str, str] = field(default_factory=dict)
     """Names with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -6,7 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+from pi.base.files import read_regular
 from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
@@ -67,8 +70,16 @@ class ExtensionLoader:
 
     @property
     def infos(self) -> list[ExtensionInfo]:
-        """Every extension that was found, including failed ones."""
-        return list(self._infos.values())
+        """Every extension that was found, including failed ones, with what it adds."""
+        registries = self._state.registries
+        return [
+            replace(
+                info,
+                adds=registries.registered_by(where),
+                **_declared(self._candidates.get(where)),
+            )
+            for where, info in self._infos.items()
+        ]
 
     def owner_of(self, module: str) -> Owner | None:
         """The owner of a module; ``None`` if no loaded extension owns it."""
@@ -213,6 +224,44 @@ def _info(candidate: Candidate, where: str) -> ExtensionInfo:
         rank=candidate.rank,
         source=candidate.source.source,
     )
+
+
+_ALWAYS = {"startup", "session"}
+_SHOWN = {"command": "/{}", "flag": "--{}", "setting": "setting {}", "tool": "tool {}"}
+
+
+def _declared(candidate: Candidate | None) -> dict[str, Any]:
+    """The description of an extension, and what loads it."""
+    if candidate is None:
+        return {}
+    try:
+        manifest = candidate.declared()
+    except (ExtensionError, OSError):  # it failed, and that is reported
+        return {}
+    triggers = (trigger.partition(":") for trigger in manifest.activate)
+    shown = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)
+    is_always = not _ALWAYS.isdisjoint(manifest.activate)
+    return {
+        "description": manifest.description or _first_line(candidate.path),
+        "activation": () if is_always else shown,
+    }
+
+
+_MAX_SOURCE = 64 * 1024
+
+
+def _first_line(path: Path | None) -> str:
+    """The first line of the docstring of an extension; empty if there is none."""
+    if path is None:
+        return ""
+    import ast  # deferred: for lists of extensions only
+
+    try:
+        source = read_regular(path / "__init__.py" if path.is_dir() else path)
+        text = ast.get_docstring(ast.parse(source[:_MAX_SOURCE])) or ""
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ""
+    return text.partition("\n")[0].strip()
 
 
 def forget_candidates(candidates: Iterable[Candidate]) -> None:

@@ -62,10 +62,27 @@ class Accounts:
             await services.close()
 
     async def store_key(self, provider: str, ui: LoginUI) -> None:
-        """Ask for an API key and store it."""
+        """Ask for an API key and store it, unless the provider refuses it."""
+        from pi.ai.auth.key_check import refusal
         from pi.ai.auth.sign_in import sign_in_with_key
 
-        await sign_in_with_key(self._row(provider), ui, storage=self.storage)
+        row, core = self._row(provider), self._core
+        if core.machine.offline:
+            await sign_in_with_key(row, ui, storage=self.storage)
+            return
+        environ = core.workspace.environment.values
+        network = Network(proxy=core.workspace.values.http_proxy)
+        services = make_services(environ, core.machine.clock, network)
+        models = core.registry.models.get_models(row.id)
+        try:
+            await sign_in_with_key(
+                row,
+                ui,
+                storage=self.storage,
+                check=lambda key: refusal(row, models, key, services.http),
+            )
+        finally:
+            await services.close()
 
     async def log_out(self, provider: str) -> bool:
         """Remove the stored credentials of a provider. Returns False if there were none."""

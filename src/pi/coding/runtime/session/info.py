@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
+from pi.ai.plan_limits import PlanLimit
 from pi.base.errors import PiError
 from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.extension_host.events.session import SessionInfoChanged
@@ -245,6 +246,10 @@ class SessionQueries:
     def context_usage(self) -> ContextUsage | None:
         """Return the usage of the context window."""
         return context_usage(self._core)
+
+    def plan_limits(self) -> tuple[PlanLimit, ...]:
+        """Return what the model's provider last reported about the limits of a plan."""
+        return self._core.plan_limits.get(self._core.agent.model.provider, ())
 
     def messages(self) -> Sequence[SessionMessage]:
         """Return the messages of the model's context, system messages included."""

@@ -31,7 +31,7 @@ from pi.modes.interactive.dialogs.reports import (
     CommandHelp,
     Section,
     SectionsView,
-    command_section,
+    command_sections,
     key_sections,
 )
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings, pick_theme
@@ -78,7 +78,7 @@ async def help(ui: Ui, arguments: str) -> None:
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
-    ui.add_output(SectionsView(ui.theme, [command_section([*own, *others])]))
+    ui.add_output(SectionsView(ui.theme, command_sections([*own, *others], ui.keymap)))
     ui.notify("Keys are listed by /hotkeys.")
 
 
@@ -238,27 +238,34 @@ def extension_sections(
 ) -> Iterator[Section]:
     """Returns sections for extensions, name conflicts, and extensions of the original."""
     if infos:
-        yield Section(
-            title="Extensions", rows=tuple((info.name, _describe(info)) for info in infos)
-        )
+        rows = tuple(row for info in infos for row in _described_rows(info))
+        yield Section(title="Extensions", rows=rows)
     if clashes:
-        rows = (
+        lost = (
             (f"{clash.kind} {clash.name}", f"registered by {clash.winner}, not {clash.loser}")
             for clash in clashes
         )
-        yield Section(title="Name conflicts", rows=tuple(rows))
+        yield Section(title="Name conflicts", rows=tuple(lost))
     if foreign:
         title = "For the original pi, cannot run here"
         yield Section(title=title, rows=tuple((path, "") for path in foreign))
 
 
-def _describe(info: ExtensionInfo) -> str:
+def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:
+    """What it does, what it adds, how to switch it on, and where it comes from."""
     source = "" if info.rank != "package" else f" {info.source}"
-    parts = (_state(info), f"{info.rank}{source}", info.path, info.problem)
-    return " · ".join(filter(None, parts))
+    where = info.path if info.rank != "bundled" else ""
+    origin = filter(None, (_state(info), f"{info.rank}{source}", where, info.problem))
+    facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "")
+    name = info.name
+    for text in (*filter(None, facts), " · ".join(origin)):
+        yield name, text
+        name = ""
 
 
 def _state(info: ExtensionInfo) -> str:
     if info.state == "loaded":
         return f"loaded in {info.milliseconds:.1f} ms"
-    return "loaded on first use" if info.state == "waiting" else "not loaded"
+    if info.state == "failed":
+        return "not loaded"
+    return f"switched on by {' or '.join(info.activation)}" if info.activation else "waiting"

@@ -13,17 +13,11 @@ from pi.coding.session.file_operations import unquoted
 from pi.coding.session.naming import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
-from pi.modes.interactive.dialogs.reports import (
-    ChartsView,
-    SectionsView,
-    SessionUsage,
-    UsageView,
-    session_info,
-    usage_of,
-)
+from pi.modes.interactive.dialogs.reports import SectionsView, session_info
 from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
+from pi.modes.interactive.dialogs.usage import UsageView, usage_of
 from pi.modes.interactive.dialogs.waiting import open_in_browser, wait_for
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
@@ -117,12 +111,14 @@ async def session(ui: Ui, arguments: str) -> None:
         problem=facts.problem,
     )
     ui.add_output(SectionsView(ui.theme, [info]))
-    ui.add_output(ChartsView(_used(ui), ui.theme))
 
 
 async def usage(ui: Ui, arguments: str) -> None:
     """Shows tokens and cost."""
-    ui.add_output(UsageView(_used(ui), ui.theme))
+    facts = ui.port.facts
+    entries = [decoded(raw) for raw in facts.entries()]
+    used = usage_of(entries, facts.context_usage(), facts.plan_limits())
+    ui.add_output(UsageView(used, ui.theme, now=ui.clock.now_ms() / 1000))
 
 
 async def compact(ui: Ui, arguments: str) -> None:
@@ -145,11 +141,6 @@ def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
         f"{len(found)} messages have an id that begins with" if found else "No message has the id"
     )
     raise PiError(f"{what} {id}", hint="/fork alone lists your messages; Tab completes their ids.")
-
-
-def _used(ui: Ui) -> SessionUsage:
-    facts = ui.port.facts
-    return usage_of([decoded(raw) for raw in facts.entries()], facts.context_usage())
 
 
 def _replaced(ui: Ui, result: Replaced, text: str) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pi.ai.auth.login import AuthUrl, DeviceCode, LoginPrompt, Notice
+from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line, sanitise
 from pi.coding.port.results import Account
-from pi.modes.interactive.dialogs.panel import framed, list_rows, spread
+from pi.modes.interactive.dialogs.panel import LIST_INSET, framed, list_rows, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, ignore_task_error
 from pi.modes.interactive.dialogs.waiting import open_in_browser
@@ -137,7 +138,8 @@ class LoginConversation:
         rows = [f" {row}" for text in self._messages for row in wrap_text(text, room) or [""]]
         if self._field is not None:
             asked = [f" {row}" for row in wrap_text(self._question, room)]
-            rows += [*asked, *self._field.render(width)]
+            margin = " " * (LIST_INSET if isinstance(self._field, SelectList) else 0)
+            rows += [*asked, *(f"{margin}{row}" for row in self._field.render(width - len(margin)))]
         return rows
 
     def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:
@@ -215,14 +217,46 @@ def _names(account: Account) -> tuple[str, str]:
     return account.provider.name, account.provider.id
 
 
+COMMON = ("anthropic", "openai-codex", "openai", "google", "github-copilot", "openrouter")
+"""Providers that most users look for, in the order of the list."""
+_COMMON, _PLAN, _KEY = "Common", "With a plan", "With an API key"
+
+
+def group_of(account: Account) -> str:
+    """The heading above a provider in the list."""
+    if account.provider.id in COMMON:
+        return _COMMON
+    return _PLAN if account.provider.login is not None else _KEY
+
+
+def payment(provider: Provider) -> str:
+    """``plan``, ``key`` or both: what a provider can be used with."""
+    has_key = bool(provider.key_variables or (provider.needs_key and provider.login is None))
+    if provider.login is None:
+        return "key"
+    return "plan or key" if has_key else "plan"
+
+
+def in_order(accounts: Sequence[Account]) -> list[Account]:
+    """Common providers first, then plans, then keys; each by name."""
+    groups = (_COMMON, _PLAN, _KEY)
+
+    def place(account: Account) -> tuple[int, int, str]:
+        group, id = group_of(account), account.provider.id
+        common = COMMON.index(id) if id in COMMON else 0
+        return groups.index(group), common, account.provider.name.casefold()
+
+    return sorted(accounts, key=place)
+
+
 async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
-    # Providers with a login come first: most users look for them.
-    accounts = sorted(offered, key=lambda each: each.provider.login is None)
+    accounts = in_order(offered)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
         name = one_line(account.provider.name)
         text = ui.theme.paint("accent")(name) if selected else name
-        return spread(text, ui.theme.paint("dim")(state_of(account)), width)
+        facts = " · ".join(filter(None, (state_of(account), payment(account.provider))))
+        return spread(text, ui.theme.paint("dim")(facts), width)
 
     def build(done: Callable[[Account | None], None]) -> Component:
         inside = Picker(
@@ -234,6 +268,7 @@ async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) ->
             on_pick=done,
             on_cancel=lambda: done(None),
             query=query,
+            group=group_of,
         )
         return framed(ui, title, inside, lambda: CHOOSING)
 

@@ -8,11 +8,12 @@ from msgspec import field
 
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.rows import BUILT_IN as PROVIDERS
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import GAP, framed, list_rows, spread, tab_row
+from pi.modes.interactive.dialogs.panel import GAP, LIST_INSET, framed, list_rows, spread, tab_row
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.ui import Ui
@@ -24,6 +25,8 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 
 
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
+RECOMMENDED = "Recommended"
+_LAST_PLACE = 3
 
 
 class ModelCatalogue(Record):
@@ -38,6 +41,8 @@ class ModelCatalogue(Record):
     """Full names of the models in the cycle."""
     built_in: frozenset[str] = frozenset()
     """Full names of the bundled models, if others are available: they have their own tab."""
+    recommended: frozenset[str] = frozenset()
+    """Full names of the models that their providers are used with by default."""
     found: dict[str, str] = field(default_factory=dict)
     """Providers found on this machine and not yet selected, with a note for each."""
 
@@ -52,12 +57,23 @@ class ModelCatalogue(Record):
     def under(self, tab: str, query: str = "") -> list[Model]:
         """Returns the models of a tab that match the query, best first.
 
-        Without a query the current first.
+        Without a query the current is first, then those that are recommended.
         """
         listed = [model for model in self.models if self._belongs(model, tab)]
         if query.strip():
             return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
-        return sorted(listed, key=lambda model: full_name(model) != self.current)
+        return sorted(listed, key=self._place)
+
+    def group(self, model: Model) -> str:
+        """Returns the heading above a model; none if no model of the list is recommended."""
+        if not self.recommended & self.usable:
+            return ""
+        return RECOMMENDED if self._place(model) < _LAST_PLACE else model.provider
+
+    def _place(self, model: Model) -> int:
+        name = full_name(model)
+        order = (name == self.current, name == self.default, name in self.recommended)
+        return order.index(True) if True in order else _LAST_PLACE
 
     def badges(self, model: Model) -> tuple[str, ...]:
         """Returns the badges of a model, most important first."""
@@ -106,6 +122,9 @@ def known_models(
         models=tuple(models),
         usable=usable,
         built_in=usable - answering - here,
+        recommended=frozenset(
+            f"{row.id}/{row.default_model}" for row in PROVIDERS if row.default_model
+        ),
         found=found,
         current=full_name(current) if current else "",
         default="/".join(part or "" for part in default),
@@ -118,6 +137,14 @@ def window(tokens: int) -> str:
     if tokens >= 1_000_000:
         return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
     return f"{tokens // 1000}k"
+
+
+def price(model: Model) -> str:
+    """Dollars for a million tokens in and out: ``$3/$15``; empty if unknown or free."""
+    cost = model.cost
+    if not cost.input and not cost.output:
+        return ""
+    return f"${cost.input:g}/${cost.output:g}"
 
 
 # Queries local model servers.
@@ -214,6 +241,7 @@ class ModelChoice:
                 "app.thinking.cycle": lambda model: self._turn(-1),
             },
             head=self._head,
+            group=lambda model: self._known.group(model) if self._tab == ALL else "",
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
@@ -234,24 +262,40 @@ class ModelChoice:
         self.picker.select(lambda model: True)
 
     def _head(self, width: int) -> list[str]:
-        chosen, others = self._theme.paint("accent", bold=True), self._theme.paint("muted")
-        return [tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)]
+        chosen, others = self._theme.heading, self._theme.paint("muted")
+        tabs = tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)
+        if visible_width(tabs) + GAP + visible_width(_LEGEND) > width:
+            return [tabs]
+        return [spread(tabs, self._theme.paint("dim")(_LEGEND), width)]
 
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = one_line(full_name(model))  # a server can use any names
         text = self._theme.paint("accent")(name) if selected else name
         facts = _facts(self._known, model, width - visible_width(name) - GAP)
+        title = one_line(model.name)
+        room = width - visible_width(name) - visible_width(facts) - 2 * GAP
+        if title not in (model.id, name) and visible_width(title) <= room:
+            text += f"{' ' * GAP}{self._theme.paint('muted')(title)}"
         return spread(text, self._theme.paint("dim")(facts), width)
 
 
 def _facts(known: ModelCatalogue, model: Model, room: int) -> str:
-    """Returns the badges that fit beside the name, and the size of the window."""
+    """Returns the badges and the price that fit beside the name, and the size of the window."""
     size, badges = f"{window(model.context_window):>5}", known.badges(model)
+    cost = f"{price(model):>{_PRICE}}" if price(model) else ""
     while True:
-        facts = f"{' · '.join(badges)}  {size}" if badges else size
-        if not badges or visible_width(facts) <= room:
+        facts = "  ".join(filter(None, (" · ".join(badges), cost, size)))
+        if visible_width(facts) <= room or not (badges or cost):
             return facts
-        badges = badges[:-1]
+        if badges:
+            badges = badges[:-1]
+        else:
+            cost = ""
+
+
+_LEGEND = "$ per million in/out · window"
+_PRICE = 11
+"""Columns of a price."""
 
 
 # Choosing the thinking level.
@@ -287,7 +331,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
         inside = LevelList(ui, levels, now, done)
-        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS)
+        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS, inset=LIST_INSET)
 
     return await ui.show(build)
 

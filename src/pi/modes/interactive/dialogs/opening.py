@@ -2,24 +2,82 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from itertools import islice
 from pathlib import Path
 
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
-from pi.coding.trust import TrustChoice
+from pi.coding.trust import TrustChoice, gated_in
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
 
 TITLE = "Trust project folder?"
 EXPLANATION = (
-    "It has instructions, settings, extensions, skills or prompts of its own. They can run"
-    " commands and change the model's instructions, so trust only folders whose content you know."
+    "Without trust none of it is used. Code runs commands in your name, and instructions steer the"
+    " model: trust only folders whose content you know."
 )
+MAX_NAMED = 8
+"""Files that the question names; further ones are counted."""
 
 
-async def ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
+async def ask_trust(ui: Ui, folder: Path, *, home: Path) -> TrustChoice | None:
     """Returns the user's decision about a folder; ``None`` without one."""
-    return await choose(ui, TITLE, trust_options(folder), message=f"{folder}\n\n{EXPLANATION}")
+    found = await asyncio.to_thread(gated_content, folder, home=home)
+    message = "\n".join([str(folder), "", *found, "", EXPLANATION])
+    return await choose(ui, TITLE, trust_options(folder), message=message)
+
+
+_MEANINGS = {
+    "extensions": ("extension", "code that runs inside pi"),
+    "tools": ("tool", "code that the model can call"),
+    "skills": ("skill", "instructions and scripts"),
+    "prompts": ("prompt template", "text of commands"),
+    "commands": ("prompt template", "text of commands"),
+    "rules": ("rule", "instructions for the model"),
+    "themes": ("theme", "colours"),
+}
+_FILES = {
+    "settings.json": "settings, which can name programs to run",
+    "SYSTEM.md": "replaces the system prompt",
+    "APPEND_SYSTEM.md": "adds to the system prompt",
+    ".env": "environment variables",
+}
+
+
+def gated_content(folder: Path, *, home: Path) -> list[str]:
+    """Returns one line for each file or folder that needs trust: name, number, what it does."""
+    paths = gated_in(folder, home=home)
+    lines = [f"• {_name(path, folder)}  {_meaning(path)}" for path in paths[:MAX_NAMED]]
+    more = len(paths) - len(lines)
+    return [*lines, f"• and {more} more"] if more else lines
+
+
+def _name(path: Path, folder: Path) -> str:
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:  # an instruction file of a parent folder
+        return str(path)
+
+
+def _meaning(path: Path) -> str:
+    if path.name in _FILES:
+        return _FILES[path.name]
+    if path.name not in _MEANINGS:
+        return "instructions for the model"
+    what, does = _MEANINGS[path.name]
+    try:
+        with os.scandir(path) as found:
+            count = sum(1 for _ in islice(found, _MAX_COUNTED))
+    except OSError:
+        return does
+    number = f"{count}{'+' if count == _MAX_COUNTED else ''}"
+    return f"{number} {what}{'s' * (count != 1)}: {does}"
+
+
+_MAX_COUNTED = 100
+"""Files of a folder that are counted."""
 
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:

@@ -22,6 +22,8 @@ Keys: TypeAlias = tuple[tuple[str, str], ...]
 DialogHints: TypeAlias = Callable[[], str]
 """The text beside a title."""
 
+LIST_INSET = 1
+"""Columns before the arrow of a list."""
 LOW = 16
 """Screen height below which hints are omitted."""
 MIN_ROWS = 3
@@ -45,7 +47,8 @@ class Panel:
 
     Title and message are sanitised. The first line of a title is the title, further lines start the
     message. ``rows`` is the screen height: if not everything fits, the hints are omitted first,
-    then the end of the message; the title is limited to a part of the screen.
+    then the end of the message; the title is limited to a part of the screen. ``inset`` moves the
+    inner component to the right, so that the arrow of every list is in the same column.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Panel:
         hints: Hints = lambda: "",
         rows: Callable[[], int] = lambda: _PLENTY,
         aside: DialogHints = no_hints,
+        inset: int = 0,
     ) -> None:
         self.inside = inside
         self._theme = theme
@@ -67,6 +71,7 @@ class Panel:
         self._hints = hints
         self._rows = rows
         self._aside = aside
+        self._inset = inset
         self._focused = False
 
     @property
@@ -99,7 +104,9 @@ class Panel:
         border = self._theme.paint("border")("─" * width)
         room = max(width - 2, 1)
         head = self._head(room)
-        body = [*self._gap(), *self.inside.render(width)]
+        margin = " " * self._inset
+        inside = self.inside.render(max(width - self._inset, 1))
+        body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
         left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
         message = wrap_text(self._message, room) if self._message else []
         hints = self._hint_rows(room)
@@ -116,7 +123,7 @@ class Panel:
         room = max(width - visible_width(aside), 1)
         most = max(self._rows() // _TITLE_SHARE, 1)
         shown = _cut(wrap_text(self._title, room), most, room)
-        title = [*map(self._theme.paint("accent", bold=True), shown)]
+        title = [*map(self._theme.heading, shown)]
         title[-1] += self._theme.paint("muted")(aside)
         return title
 
@@ -137,6 +144,7 @@ def framed(
     *,
     message: str = "",
     aside: DialogHints = no_hints,
+    inset: int = 0,
 ) -> Panel:
     """Builds a dialog of this screen; ``keys`` are shown as hints."""
     return Panel(
@@ -147,6 +155,7 @@ def framed(
         hints=lambda: hints(ui, *keys()),
         rows=lambda: ui.rows,
         aside=aside,
+        inset=inset,
     )
 
 

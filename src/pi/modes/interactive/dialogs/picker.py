@@ -31,7 +31,8 @@ class Picker(Generic[T]):
 
     The first item, the best match, is selected while the user types. ``keys`` are further actions;
     each is called with the selected item, if any. ``same`` returns the identity of an item across
-    lists, and ``query`` is the initial search.
+    lists, and ``query`` is the initial search. ``group`` returns the heading above an item while
+    nothing is searched; ``foot`` returns rows below the list.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class Picker(Generic[T]):
         same: Callable[[T], object] = lambda item: item,
         query: str = "",
         head: Callable[[int], Sequence[str]] = lambda width: (),
+        foot: Callable[[int], Sequence[str]] = lambda width: (),
+        group: Callable[[T], str] = lambda item: "",
         empty: str = NO_MATCH,
         placeholder: str = "Type to search",
     ) -> None:
@@ -62,6 +65,8 @@ class Picker(Generic[T]):
         self._keys = keys or {}
         self._same = same
         self._head = head
+        self._foot = foot
+        self._group = group
         self.empty = empty
         """Text of an empty list."""
         self._field = Input(
@@ -160,12 +165,18 @@ class Picker(Generic[T]):
                 self._theme.paint("muted")(truncate_to_width(f"   {self._why_empty()}", width)),
             ]
         arrow = self._theme.paint("accent")("→ ")
-        for index in self._selection.visible:
-            selected = index == self._selection.index
-            drawn = self._draw_item(self._items[index], max(width - 3, 1), selected=selected)
+        groups = [] if self.query else [self._group(item) for item in self._items]
+        visible = self._selection.grouped(groups) if groups else self._selection.visible
+        for row in visible:
+            if isinstance(row, str):
+                rows.append(f"   {self._theme.heading(row)}")
+                continue
+            selected = row == self._selection.index
+            drawn = self._draw_item(self._items[row], max(width - 3, 1), selected=selected)
             rows.append(f" {arrow if selected else '  '}{drawn}")
         if position := self._selection.position:
             rows.append(self._theme.paint("dim")(f"   {position}"))
+        rows += (f"   {line}" for line in self._foot(max(width - 3, 1)))
         return [truncate_to_width(row, width, "…") for row in rows]
 
     def _why_empty(self) -> str:

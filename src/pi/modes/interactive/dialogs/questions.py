@@ -13,7 +13,14 @@ from typing import Any, Generic, TypeVar
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.dialogs.panel import DialogHints, Keys, framed, list_rows, no_hints
+from pi.modes.interactive.dialogs.panel import (
+    LIST_INSET,
+    DialogHints,
+    Keys,
+    framed,
+    list_rows,
+    no_hints,
+)
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.editor.editor import Editor
@@ -113,7 +120,9 @@ async def choose(
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
         )
-        return framed(ui, title, inside, lambda: CHOOSING, message=message, aside=aside)
+        return framed(
+            ui, title, inside, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
+        )
 
     return await ui.show(build)
 

@@ -1,4 +1,4 @@
-"""Reports for the transcript: keys, commands, usage, session information."""
+"""Reports for the transcript: keys, commands, session information."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET
 
-from pi.ai.messages import AssistantMessage, Usage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
 from pi.coding.port.results import SessionState
-from pi.coding.session.entries import Entry, MessageEntry
-from pi.coding.session.views import ContextUsage, SessionStats
+from pi.coding.session.views import SessionStats
 from pi.modes.interactive.dialogs.panel import shown_key
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.actions import ACTIONS, Action, Place
@@ -28,6 +25,8 @@ class Section(Record):
 
     title: str
     rows: tuple[tuple[str, str], ...]
+    paint: str = "mdCode"
+    """The token of the names: what is typed is code, labels are muted."""
 
 
 class SectionsView:
@@ -47,12 +46,12 @@ class SectionsView:
         column = min(max(names, default=0), inside // 2)
         rows: list[str] = []
         for section in self._sections:
-            rows += ["", self._theme.paint("mdHeading", bold=True)(section.title)]
+            rows += ["", self._theme.heading(section.title)]
             rows += self._listed(section, column, inside)
         return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
 
     def _listed(self, section: Section, column: int, width: int) -> Iterator[str]:
-        paint = self._theme.paint("mdCode")
+        paint = self._theme.paint(section.paint)
         margin = " " * (column + _GAP)
         for name, what in section.rows:
             name = one_line(name)
@@ -107,73 +106,48 @@ def key_sections(keymap: Keymap, others: Mapping[str, str] | None = None) -> lis
     return [*listed, Section(title="At the beginning of a message", rows=_PREFIXES)]
 
 
-def command_section(rows: Iterable[CommandHelp]) -> Section:
-    """Returns all commands."""
-    listed = ((f"/{row.name}{' ' + row.hint if row.hint else ''}", row.description) for row in rows)
-    return Section(title="Commands", rows=tuple(listed))
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "Sessions": (
+        *("new", "clear", "resume", "tree", "fork", "branch", "clone", "name", "import"),
+        *("session", "usage", "context", "compact", "export", "share", "copy", "dump"),
+    ),
+    "Models": ("model", "thinking", "scoped-models", "login", "logout"),
+    "Project": ("init", "review", "trust", "extensions", "reload"),
+    "Application": (
+        *("settings", "theme", "help", "hotkeys", "changelog", "doctor", "bug", "quit", "exit"),
+    ),
+}
+_OTHERS = "Extensions, skills and templates"
+_ACTIONS = {
+    "model": "app.model.select",
+    "thinking": "app.thinking.cycle",
+    "scoped-models": "app.model.cycleForward",
+    "copy": "app.message.copy",
+    "new": "app.session.new",
+    "tree": "app.session.tree",
+    "fork": "app.session.fork",
+    "resume": "app.session.resume",
+    "quit": "app.exit",
+}
+"""Commands that a key runs, too."""
+OWN = "pi:"
+
+
+def command_sections(rows: Iterable[CommandHelp], keymap: Keymap) -> list[Section]:
+    """Returns all commands by subject and name, each with its key."""
+    groups = {name: title for title, names in _GROUPS.items() for name in names}
+    found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_GROUPS, _OTHERS)}
+    for row in sorted(rows, key=lambda row: row.name.removeprefix(OWN)):
+        name = row.name.removeprefix(OWN)
+        keys = keymap.keys(_ACTIONS[name]) if name in _ACTIONS else ()
+        described = " · ".join(filter(None, (row.description, shown_key(keys[0]) if keys else "")))
+        hint = f" {row.hint}" if row.hint else ""
+        found[groups.get(name, _OTHERS)].append((f"/{row.name}{hint}", described))
+    return [Section(title=title, rows=tuple(rows)) for title, rows in found.items() if rows]
 
 
 def _where(action: Action) -> str:
     return _FULLSCREEN if action.id.startswith(_OF_FULLSCREEN) else _PLACES[action.place]
-
-
-# Small charts made of characters. Pure.
-
-
-_STEPS = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: Sequence[float], width: int) -> str:
-    """One column per value; if there are too many, each column shows the maximum of its range."""
-    if not values or width < 1:
-        return ""
-    columns = _gathered(values, min(width, len(values)))
-    most = max(columns)
-    if most <= 0:
-        return _STEPS[0] * len(columns)
-    return "".join(_STEPS[_step(value / most, len(_STEPS) - 1)] for value in columns)
-
-
-def bar(fraction: float, width: int) -> str:
-    """A bar of ``width`` columns; a small share is never empty."""
-    full = _step(fraction, width)
-    if fraction > 0:
-        full = max(full, min(1, width))
-    return "█" * full + "░" * (width - full)
-
-
-def _step(fraction: float, most: int) -> int:
-    return round(min(max(fraction, 0.0), 1.0) * most)
-
-
-def _gathered(values: Sequence[float], columns: int) -> list[float]:
-    edges = [len(values) * place // columns for place in range(columns + 1)]
-    return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
-
-
-# Usage of a session: tokens and cost, over time and by model.
-
-
-_LABEL = 9
-"""Width of the labels before charts."""
-_MIN_BAR, _MAX_BAR = 4, 20
-_MIN_NAME = 8
-
-
-class SessionUsage(Record):
-    """The data of the charts."""
-
-    totals: Totals
-    answers: tuple[Usage, ...]
-    """One per answer, in order."""
-    context: ContextUsage | None = None
-
-
-def usage_of(entries: Sequence[Entry], context: ContextUsage | None) -> SessionUsage:
-    """Returns the usage of all answers of a session, on all branches."""
-    return SessionUsage(
-        totals=sum_usage(entries), answers=tuple(_answers(entries)), context=context
-    )
 
 
 def tokens(count: float) -> str:
@@ -182,120 +156,6 @@ def tokens(count: float) -> str:
         if count >= size:
             return f"{count / size:.1f}".removesuffix(".0") + unit
     return str(round(count))
-
-
-class UsageView:
-    """Totals, charts and models, for the transcript."""
-
-    def __init__(self, usage: SessionUsage, theme: Theme) -> None:
-        self._usage = usage
-        self._theme = theme
-        self._charts = ChartsView(usage, theme)
-
-    def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
-
-    def render(self, width: int) -> list[str]:
-        """Totals, the context window, one column per answer, one bar per model."""
-        room = max(width - 2, 1)
-        totals, models = self._totals(room), self._models(room, _bar_width(width))
-        charts = self._charts.render(width)
-        return ["", *_fitted(totals, width), *charts, *_fitted([*models, ""], width)]
-
-    def _totals(self, width: int) -> list[str]:
-        spent = self._usage.totals.all
-        usage = spent.usage
-        heading = self._theme.paint("accent", bold=True)("Usage")
-        parts = (
-            f"{spent.requests} request{'' if spent.requests == 1 else 's'}",
-            f"↑ {tokens(usage.input)}",
-            f"↓ {tokens(usage.output)}",
-            f"cache R {tokens(usage.cache_read)} W {tokens(usage.cache_write)}",
-            dollars(spent),
-        )
-        return [heading, *wrap_text(" · ".join(parts), width)]
-
-    def _models(self, width: int, bars: int) -> list[str]:
-        rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
-        if not rows:
-            return ["No requests yet."]
-        most = _weight(rows[0]) or 1
-        return [
-            f"{bar(_weight(row) / most, bars)} {self._model(row, width - bars)}" for row in rows
-        ]
-
-    def _model(self, row: Spent, width: int) -> str:
-        """A model and its usage; the name is truncated if both do not fit."""
-        text = f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}"
-        room = max(width - visible_width(text) - 3, _MIN_NAME)
-        name = truncate_to_width(one_line(row.what), room, "…")
-        return f"{name}  {self._theme.paint('muted')(text)}"
-
-
-class ChartsView:
-    """Context usage and tokens per answer: the charts alone."""
-
-    def __init__(self, usage: SessionUsage, theme: Theme) -> None:
-        self._usage = usage
-        self._theme = theme
-
-    def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
-
-    def render(self, width: int) -> list[str]:
-        """A bar for the context window, then one column per answer."""
-        return _fitted([*self._window(_bar_width(width)), *self._course(width - 2)], width)
-
-    def _window(self, bars: int) -> list[str]:
-        context = self._usage.context
-        if context is None:
-            return []
-        size = tokens(context.context_window)
-        if context.percent is None or context.tokens is None:
-            return [self._line("window", f"? of {size} (known after the next answer)")]
-        text = f"{bar(context.percent / 100, bars)} {context.percent:.0f} % of {size}"
-        return [self._line("window", text)]
-
-    def _course(self, width: int) -> list[str]:
-        answers = self._usage.answers
-        if len(answers) < 2:
-            return []
-        room = max(width - _LABEL, 1)
-        read = [usage.input + usage.cache_read + usage.cache_write for usage in answers]
-        rows = [self._line("read", sparkline(read, room))]
-        rows.append(self._line("written", sparkline([usage.output for usage in answers], room)))
-        if any(usage.cost.total for usage in answers):
-            costs = [usage.cost.total for usage in answers]
-            rows.append(self._line("cost", sparkline(costs, room)))
-        return rows
-
-    def _line(self, label: str, text: str) -> str:
-        return f"{self._theme.paint('muted')(label.ljust(_LABEL))}{text}"
-
-
-def _bar_width(width: int) -> int:
-    return min(max((width - 2) // 4, _MIN_BAR), _MAX_BAR)
-
-
-def _fitted(rows: Iterable[str], width: int) -> list[str]:
-    return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
-
-
-def _answers(entries: Iterable[Entry]) -> Iterable[Usage]:
-    for entry in entries:
-        match entry:
-            case MessageEntry(message=AssistantMessage(usage=usage)):
-                yield usage
-
-
-def _weight(row: Spent) -> float:
-    """Sort key: cost, or tokens if nothing has a cost."""
-    return row.usage.cost.total or _all_tokens(row) / 1e9
-
-
-def _all_tokens(row: Spent) -> int:
-    usage = row.usage
-    return usage.input + usage.output + usage.cache_read + usage.cache_write
 
 
 # Session information: file, size, cost. Pure.
@@ -308,7 +168,7 @@ def session_info(
     rows = list(_facts(state, stats, cache_warming))
     if problem is not None:
         rows.append(("Problem", problem))
-    return Section(title="Session", rows=tuple(rows))
+    return Section(title="Session", rows=tuple(rows), paint="muted")
 
 
 def _facts(
@@ -320,15 +180,17 @@ def _facts(
     yield "Id", stats.session_id
     yield (
         "Messages",
-        f"{stats.user_messages} from you, {_counted(stats.assistant_messages, 'answer')}, "
-        f"{_counted(stats.tool_calls, 'tool call')}, {_counted(stats.tool_results, 'result')}",
+        f"{stats.user_messages} from you · {_counted(stats.assistant_messages, 'answer')} · "
+        f"{_counted(stats.tool_calls, 'tool call')}",
     )
     used = stats.tokens
-    yield (
-        "Tokens",
-        f"{tokens(used.input)} in, {tokens(used.output)} out, {tokens(used.cache_read)} from and "
-        f"{tokens(used.cache_write)} to the cache, {tokens(used.total)} in all",
-    )
+    yield "Tokens", f"{tokens(used.input)} in · {tokens(used.output)} out"
+    if used.cache_read or used.cache_write:
+        yield "Cache", f"{tokens(used.cache_read)} read · {tokens(used.cache_write)} written"
+    if stats.context_usage is not UNSET and (context := stats.context_usage) is not None:
+        size = tokens(context.context_window)
+        filled = "?" if context.percent is None else f"{context.percent:.0f} %"
+        yield "Context", f"{filled} of {size}"
     yield "Cost", f"${stats.cost:.4f}"
     yield "Cache warming", cache_warming
 

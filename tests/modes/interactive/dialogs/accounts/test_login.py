@@ -12,10 +12,11 @@ import pytest
 from pi.ai.auth.errors import LoginFailed
 from pi.ai.auth.login import AuthUrl, DeviceCode, LoginChoice, LoginInfo, LoginPrompt, LoginUI
 from pi.ai.provider import Provider
+from pi.ai.providers.rows import BUILT_IN
 from pi.base.errors import PiError
 from pi.coding.port.results import Account
 from pi.coding.port.session import SessionPort
-from pi.modes.interactive.dialogs.accounts import log_in, log_out
+from pi.modes.interactive.dialogs.accounts import group_of, in_order, log_in, log_out, payment
 from tests.modes.interactive.fake_screen import FakeScreen
 
 PLAN = Provider(id="plan", name="The Plan", login="plan", key_variables=("PLAN_KEY",))
@@ -78,8 +79,10 @@ async def test_a_login_shows_the_whole_address_and_says_who_pays_once_it_is_stor
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_in(screen))
     await screen.shown()
-    assert screen.lines()[4:7] == [" → The Plan", "   Code", "   Keyed"]
-    await screen.press("enter", "enter")
+    assert [" ".join(line.split()) for line in screen.lines()[4:9]] == [
+        *("With a plan", "→ Code plan", "The Plan plan or key", "With an API key", "Keyed key")
+    ]
+    await screen.press("down", "enter", "enter")
     shown = "".join(line.strip() for line in screen.lines())
     assert LONG in shown
     assert screen.notices == []
@@ -161,7 +164,12 @@ async def test_letters_that_fit_several_providers_are_searched_for_among_them(
     assert screen.lines()[:3] == [" Log in to", "", " > e"]
     assert all(name in screen.text() for name in ("Code", "Keyed", "The Plan"))
     await screen.type("y")
-    assert screen.lines()[2:6] == [" > ey", "", " → Keyed", ""]
+    assert [" ".join(line.split()) for line in screen.lines()[2:6]] == [
+        "> ey",
+        "",
+        "→ Keyed key",
+        "",
+    ]
     await screen.press("escape")
     assert not await task
 
@@ -189,3 +197,17 @@ async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
 async def test_there_may_be_nothing_to_log_out_of(tmp_path: Path) -> None:
     with pytest.raises(PiError, match="No stored credentials"):
         await log_out(screen_with(tmp_path, Accounts()))
+
+
+def test_common_providers_come_first() -> None:
+    rows = {row.id: Account(provider=row, usable=False) for row in BUILT_IN}
+    groups = [group_of(account) for account in in_order(list(rows.values()))]
+
+    assert [account.provider.id for account in in_order(list(rows.values()))][:3] == [
+        *("anthropic", "openai-codex", "openai")
+    ]
+    assert list(dict.fromkeys(groups)) == ["Common", "With a plan", "With an API key"]
+    assert groups == sorted(groups, key=list(dict.fromkeys(groups)).index)
+    assert (payment(rows["anthropic"].provider), payment(rows["groq"].provider)) == (
+        *("plan or key", "key"),
+    )

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.model_picker import ALL, WITHOUT_KEY, known_models, window
-from tests.modes.interactive.dialogs.models.samples import GPT, GROK, HAIKU, SONNET
+from pi.ai.models.model import ModelCost
+from pi.base.records import replace
+from pi.modes.interactive.dialogs.model_picker import (
+    ALL,
+    WITHOUT_KEY,
+    known_models,
+    price,
+    window,
+)
+from tests.modes.interactive.dialogs.models.samples import GPT, GROK, HAIKU, SONNET, model
 
 KNOWN = known_models(
     (SONNET, HAIKU, GPT, GROK),
@@ -43,3 +51,20 @@ def test_windows_are_reported_in_short() -> None:
         "1M",
         "1.1M",
     ]
+
+
+def test_recommended_models_come_first_below_a_heading() -> None:
+    opus = model("anthropic/claude-opus-4-8")
+    known = known_models((HAIKU, GPT, opus), (HAIKU, GPT, opus), current=GPT)
+
+    assert known.under(ALL) == [GPT, opus, HAIKU]
+    assert [known.group(each) for each in (GPT, opus, HAIKU)] == [
+        *("Recommended", "Recommended", "anthropic")
+    ]
+    assert KNOWN.group(HAIKU) == ""
+
+
+def test_prices_are_those_of_a_million_tokens() -> None:
+    priced = replace(HAIKU, cost=ModelCost(input=0.25, output=2))
+
+    assert (price(priced), price(HAIKU)) == ("$0.25/$2", "")

@@ -31,11 +31,11 @@ async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -
     await screen.shown()
     assert screen.lines(70)[2:8] == [
         " > Type to search",
-        " [All]  anthropic  openai  Without key",
+        " [All]  anthropic  openai  Without key   $ per million in/out · window",
         "",
-        " → anthropic/haiku-4-5                           current · sees   200k",
-        "   anthropic/sonnet-4-6                                  thinks     1M",
-        "   openai/gpt-6                                         default   128k",
+        " → anthropic/haiku-4-5  Haiku-4-5                current · sees   200k",
+        "   openai/gpt-6  Gpt-6                                  default   128k",
+        "   anthropic/sonnet-4-6  Sonnet-4-6                      thinks     1M",
     ]
     await screen.press("escape")
     assert await asked is None
@@ -93,7 +93,7 @@ async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: 
     release.set()
     await screen.tasks.settle(30)
 
-    assert "→ anthropic/sonnet-4-6" in screen.text()
+    assert "→ openai/gpt-6" in screen.text()
     await screen.press("up", "enter")
     assert await asked == PickedModel(model=HAIKU)
 
@@ -113,9 +113,9 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
     screen = screen_with(tmp_path, scope=(SONNET,))
     asked = asyncio.create_task(pick_model(screen))
     await screen.shown()
-    rows = {width: screen.lines(width)[6] for width in (70, 42, 34, 30)}
+    rows = {width: screen.lines(width)[7] for width in (70, 42, 34, 30)}
     assert rows == {
-        70: "   anthropic/sonnet-4-6                         scoped · thinks     1M",
+        70: "   anthropic/sonnet-4-6  Sonnet-4-6             scoped · thinks     1M",
         42: "   anthropic/sonnet-4-6      scoped     1M",
         34: "   anthropic/sonnet-4-6         1M",
         30: "   anthropic/sonnet-4-6     1M",

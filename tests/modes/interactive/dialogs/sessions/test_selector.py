@@ -75,7 +75,7 @@ def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
     naming = [what for _, what in watched.selector.keys]
     watched.press("escape", "down", "ctrl+d")
 
-    assert (listing[0], listing[-1], naming) == ("resume", "close", ["accept", "cancel"])
+    assert (listing[0], listing[-1], naming) == ("resume", "cancel", ["accept", "cancel"])
     assert watched.selector.keys == ()
 
 

@@ -9,10 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from pi.ai.models.model import Model
 from pi.coding.port.session import SessionPort
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
 from tests.modes.interactive.fake_screen import FakeScreen
+
+NEAR = Model(id="near-1", name="Near One", api="demo", provider="near")
+FAR = Model(id="far-1", name="Far One", api="demo", provider="far")
 
 
 def opened(tmp_path: Path, **values: Any) -> FakeScreen:
@@ -21,7 +25,9 @@ def opened(tmp_path: Path, **values: Any) -> FakeScreen:
     folder.mkdir()
     (folder / "settings.json").write_text(json.dumps(values))
     settings = Settings.of(folder, tmp_path)
-    return FakeScreen(tmp_path, cast("SessionPort", SimpleNamespace(settings=settings)))
+    models = SimpleNamespace(available=lambda: [NEAR, FAR])
+    port = SimpleNamespace(settings=settings, models=models)
+    return FakeScreen(tmp_path, cast("SessionPort", port))
 
 
 def stored(tmp_path: Path) -> dict[str, Any]:
@@ -33,9 +39,9 @@ async def test_a_switch_is_flipped_and_only_it_is_written(tmp_path: Path) -> Non
     screen = opened(tmp_path, unknown=1)
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("quiet start")
-    assert re.search("> quiet start\n\n→ Screen: Quiet start +off", screen.text())
+    assert re.search("> quiet start\n\n → Quiet start +off", screen.text())
     await screen.press("enter")
-    assert re.search("→ Screen: Quiet start +on", screen.text())
+    assert re.search("→ Quiet start +on", screen.text())
     assert stored(tmp_path) == {"unknown": 1, "quietStartup": True}
     assert screen.refreshes == 1
     await screen.press("escape")
@@ -57,7 +63,7 @@ async def test_a_number_out_of_range_is_refused_in_place(tmp_path: Path) -> None
     await screen.press("enter", "9", "9", "enter")
     assert "Suggestions must be a whole number of at least 3 and at most 20." in screen.text(70)
     await screen.press("backspace", "enter")
-    assert "→ Screen: Suggestions  9" in screen.text()
+    assert "→ Suggestions  9" in screen.text()
     assert stored(tmp_path) == {"autocompleteMaxVisible": 9}
     await screen.press("escape")
     await task
@@ -68,7 +74,7 @@ async def test_a_setting_is_taken_back_by_leaving_it_empty(tmp_path: Path) -> No
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("proxy")
     await screen.press("enter", "ctrl+u", "enter")
-    assert re.search(r"→ Network: Proxy +\(not set\)", screen.text())
+    assert re.search(r"→ Proxy +\(not set\)", screen.text())
     assert stored(tmp_path) == {}
     await screen.press("escape")
     await task
@@ -102,15 +108,45 @@ async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
 ) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
-    await screen.type("screen: theme")
-    await screen.press("enter", *"light", "enter")
+    await screen.type("theme")
+    await screen.press("enter", "down", "down")
     assert screen.themes.current == "light"
-    await screen.press("enter", "ctrl+u", *"nowhere", "enter")
-    assert '\n Unknown theme "nowhere".' in screen.text()
+    assert stored(tmp_path) == {}
+    await screen.press("enter")
+    assert stored(tmp_path) == {"theme": "light"}
+    await screen.press("enter", "up")
+    assert screen.themes.current == "dark"
+    await screen.press("escape")
+    assert screen.themes.current == "light"
+    await screen.press("enter", "up", "up", "up", "enter", "ctrl+u", *"nowhere", "enter")
+    assert '\n   Unknown theme "nowhere".' in screen.text()
     await screen.press("escape", "escape")
     await task
     assert stored(tmp_path) == {"theme": "light"}
     assert screen.themes.current == "light"
+
+
+async def test_a_model_is_picked_from_a_list_and_brings_its_provider(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("default model")
+    await screen.press("enter")
+    assert "far/far-1       Far One" in screen.text()
+    await screen.press("down", "down", "enter", "escape")
+    await task
+    assert stored(tmp_path) == {"defaultProvider": "far", "defaultModel": "far-1"}
+
+
+async def test_groups_are_headings_and_a_search_looks_into_descriptions(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.shown()
+    assert " Settings\n\n > Type to search\n\n   Models\n → Default provider" in screen.text()
+    await screen.type("ctrl+g")
+    assert "→ External editor" in screen.text()
+    assert "Models" not in screen.text()
+    await screen.press("escape")
+    await task
 
 
 async def test_no_name_of_a_setting_is_cut_on_a_usual_screen(tmp_path: Path) -> None:
@@ -144,7 +180,7 @@ async def test_what_cannot_be_written_holds_until_the_end_and_the_file_stays(
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("quiet start")
     await screen.press("enter")
-    assert re.search("→ Screen: Quiet start +on", screen.text())
+    assert re.search("→ Quiet start +on", screen.text())
     level, reported = screen.notices[-1]
     assert (level, reported.split("\n")[-1]) == ("error", "Your choice applies until you quit.")
     assert (tmp_path / "agent" / "settings.json").read_text() == "{broken"

@@ -26,8 +26,8 @@ def test_only_a_value_is_given_back() -> None:
         return [strip_sequences(row).rstrip() for row in field.render(60)]
 
     rows = press("2", "enter")
-    assert rows[:2] == [" Number", " A number."]
-    assert rows[-1] == " Number must be a whole number of at least 0 and at most 9."
+    assert rows[:2] == ["  Number", "  A number."]
+    assert rows[-1] == "  Number must be a whole number of at least 0 and at most 9."
     assert press("backspace")[-1] == ""
     press("enter", "ctrl+u", "enter", "escape")
     assert heard == [4, None, "cancelled"]
@@ -45,4 +45,4 @@ def test_an_empty_field_says_what_holds_without_it() -> None:
             on_cancel=lambda: None,
         )
         reported.append(strip_sequences(field.render(60)[3]).rstrip())
-    assert reported == [" > 3, by default", " > nothing set"]
+    assert reported == ["> 3, by default", "> nothing set"]

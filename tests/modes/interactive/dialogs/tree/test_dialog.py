@@ -38,14 +38,15 @@ async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: P
             " Session Tree\n"
             "\n"
             " > Type to search\n"
-            "  • user: first question\n"
-            "  • assistant: One\n"
-            "  • user: second question\n"
-            "› • assistant: Two\n"
-            "  (4/4) [default]\n"
             "\n"
-            " Enter go there · Shift+L label · Ctrl+Left fold\n"
-            " Ctrl+O filter · Escape close"
+            "   • user: first question\n"
+            "   • assistant: One\n"
+            "   • user: second question\n"
+            " → • assistant: Two\n"
+            "   (4/4) [default]\n"
+            "\n"
+            " Enter go · Shift+L label · Ctrl+Left fold · Ctrl+O filter\n"
+            " Escape cancel"
         )
         await screen.press("escape")
         await walk
@@ -93,7 +94,7 @@ async def test_escape_in_the_question_about_a_summary_shows_the_tree_again(tmp_p
         await screen.press("up", "up", "enter")
         assert "Summarize with custom prompt" in screen.text()
         await screen.press("escape")
-        assert "› • assistant: One" in screen.text()
+        assert "→ • assistant: One" in screen.text()
         await screen.press("enter", "down", "down", "enter", "escape")
         assert "Summarize with custom prompt" in screen.text()
         await screen.press("escape", "escape")
@@ -161,7 +162,7 @@ async def test_labels_are_set_seen_and_taken_off(tmp_path: Path) -> None:
     async with talk(tmp_path) as (session, screen):
         walk = asyncio.create_task(walk_tree(screen))
         await screen.press("up", "up", "L", *"mark", "enter")
-        assert "› • [mark] assistant: One" in screen.text()
+        assert "→ • [mark] assistant: One" in screen.text()
         await screen.press("ctrl+l")
         assert "user:" not in screen.text()
         await screen.press("T")

@@ -61,12 +61,12 @@ def test_the_selected_row_is_in_the_middle() -> None:
     watched.press("left", "left")
     assert watched.rows() == [
         " > Type to search",
-        "  • user: u7",
-        "  • user: u8",
-        "› • user: u9",
-        "  • user: u10",
-        "  • user: u11",
-        "  (10/20) [default]",
+        "   • user: u7",
+        "   • user: u8",
+        " → • user: u9",
+        "   • user: u10",
+        "   • user: u11",
+        "   (10/20) [default]",
     ]
 
 
@@ -116,9 +116,9 @@ def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
     watched.press("L", "y")
     assert watched.rows() == [
         " > Type to search",
-        "  • user: u18",
-        "› • user: u19",
-        "  (20/20) [default]",
+        "   • user: u18",
+        " → • user: u19",
+        "   (20/20) [default]",
         "",
         " Label: y",
     ]

@@ -36,7 +36,7 @@ _KEYS: Keys = (
     ("app.session.toggleNamedFilter", "named"),
     ("app.session.toggleSort", "order"),
     ("app.session.togglePath", "paths"),
-    ("tui.select.cancel", "close"),
+    ("tui.select.cancel", "cancel"),
 )
 _MORE_HINTS = 1
 """Rows that the hints take beyond the first."""

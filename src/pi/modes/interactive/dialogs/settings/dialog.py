@@ -8,27 +8,36 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
+from pi.coding.models.registry import full_name
 from pi.coding.settings.settings import value_at
 from pi.coding.settings.table import SETTINGS, Setting
-from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
+from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
 from pi.modes.interactive.dialogs.settings.values import (
     InvalidValue,
+    Offer,
+    Replaceable,
     ValueField,
+    ValueList,
     chosen,
     shown,
     worded,
 )
+from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
+from pi.tui.text.width import pad_to_width, truncate_to_width
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
 _DESCRIPTION = 3
 """Rows for the description of a setting."""
 _FOR_NOW = "\nYour choice applies until you quit."
+_MAX_CYCLED = 3
+"""Choices that Enter goes through one by one; more are shown as a list."""
+_RESET = Offer(value=None, label="(not set)")
 _SEEN = ("Screen", "Terminal")
 """Groups of settings that change what has already been drawn."""
 
@@ -47,6 +56,7 @@ class _Editing:
 
     def __init__(self, ui: Ui, done: Callable[[None], None]) -> None:
         self._ui = ui
+        self._submenu_keys: Keys = WRITING
         self._rows = {setting.name: setting for setting in SETTINGS}
         self._list = SettingsList(
             [self._item(setting) for setting in SETTINGS],
@@ -59,39 +69,145 @@ class _Editing:
             hint="",
             describes=lambda: ui.rows >= LOW,  # on a low screen the list needs the rows
         )
-        self.panel = framed(ui, "Settings", self._list, self._keys)
+        self.panel = framed(ui, "Settings", self._list, self._keys, inset=LIST_INSET)
 
     def _keys(self) -> Keys:
-        return WRITING if self._list.is_asking else _LOOKING
+        return self._submenu_keys if self._list.is_asking else _LOOKING
 
     def _item(self, setting: Setting) -> SettingItem:
         return SettingItem(
             id=setting.name,
-            label=f"{setting.group}: {setting.label}",
+            label=setting.label,
+            group=setting.group,
             current_value=self._shown(setting),
             description=" ".join([setting.description, *setting.notes, f"({setting.name})"]),
             values=tuple(map(worded, setting.choices)),
-            submenu=None if setting.choices else self._submenu(setting),
+            submenu=self._submenu(setting) if self._needs_submenu(setting) else None,
         )
 
-    def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
-        def ask(current: str, done: Done) -> Component:
-            def keep(value: object) -> None:
-                self._try(setting, value)
-                self._store(setting, value)
-                done(None)
+    @staticmethod
+    def _needs_submenu(setting: Setting) -> bool:
+        return not setting.choices or len(setting.choices) > _MAX_CYCLED
 
-            value = value_at(self._ui.port.settings.raw, setting.name.split("."))
-            return ValueField(
-                self._ui.theme,
-                self._ui.keymap,
-                setting,
-                value,
-                on_value=keep,
-                on_cancel=lambda: done(None),
+    def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
+        """Returns a function that opens a list of known values, or a field for others."""
+
+        def ask(current: str, done: Done) -> Component:
+            offers = self._offers(setting)
+            if not offers:
+                self._submenu_keys = WRITING
+                return self._field(setting, done)
+            self._submenu_keys = CHOOSING
+            is_open = setting.kind != "choice"
+            submenu = Replaceable()
+
+            def write() -> None:
+                self._submenu_keys = WRITING
+                self._end_preview(setting)
+                submenu.show(self._field(setting, done))
+
+            submenu.show(
+                self._value_list(setting, offers, done, on_other=write if is_open else None)
             )
+            return submenu
 
         return ask
+
+    def _field(self, setting: Setting, done: Done) -> ValueField:
+        def keep(value: object) -> None:
+            self._try(setting, value)
+            self._store(setting, value)
+            done(None)
+
+        return ValueField(
+            self._ui.theme,
+            self._ui.keymap,
+            setting,
+            self._value(setting.name),
+            on_value=keep,
+            on_cancel=lambda: done(None),
+        )
+
+    def _value_list(
+        self,
+        setting: Setting,
+        offers: list[Offer],
+        done: Done,
+        *,
+        on_other: Callable[[], None] | None,
+    ) -> ValueList:
+        def keep(value: str | None) -> None:
+            if setting.choices:
+                self._store(setting, chosen(setting, value or ""))
+            else:
+                self._store_all(setting, value)
+            done(None)
+
+        def preview(value: str | None) -> None:
+            if setting.name == "theme":
+                _preview(self._ui, value)
+
+        def cancel() -> None:
+            self._end_preview(setting)
+            done(None)
+
+        current = self._shown(setting) if setting.choices else self._value(setting.name)
+        return ValueList(
+            self._ui.theme,
+            self._ui.keymap,
+            setting,
+            offers,
+            current,
+            rows=lambda: list_rows(self._ui, more=_DESCRIPTION),
+            on_value=keep,
+            on_cancel=cancel,
+            on_other=on_other,
+            on_move=preview,
+        )
+
+    def _end_preview(self, setting: Setting) -> None:
+        if setting.name == "theme":
+            stored = self._value("theme")
+            _preview(self._ui, stored if isinstance(stored, str) else None)
+
+    def _offers(self, setting: Setting) -> list[Offer]:
+        """Returns the values that are known for a setting; empty where any text is one."""
+        models = self._ui.port.models
+        match setting.name:
+            case "theme":
+                follow = Offer(value=None, label="follow the terminal")
+                return [follow, *(Offer(value=name, label=name) for name in theme_names(self._ui))]
+            case "defaultProvider":
+                names = dict.fromkeys(model.provider for model in models.available())
+                return [_RESET, *(Offer(value=name, label=name) for name in names)]
+            case "defaultModel":
+                return [
+                    _RESET,
+                    *(
+                        Offer(
+                            value=full_name(model), label=full_name(model), description=model.name
+                        )
+                        for model in models.available()
+                    ),
+                ]
+            case "compaction.strategy":
+                return [Offer(value=name, label=name) for name in ("context-full", "shake", "off")]
+            case "tui.statusEngine.provider":
+                known = ("command", "file", "builtin")
+                return [_RESET, *(Offer(value=name, label=name) for name in known)]
+            case _:
+                return [Offer(value=worded(each), label=worded(each)) for each in setting.choices]
+
+    def _store_all(self, setting: Setting, value: str | None) -> None:
+        """Stores a value; a model of another provider brings its provider."""
+        if setting.name == "defaultModel" and value is not None:
+            provider, _, value = value.partition("/")
+            self._store(self._rows["defaultProvider"], provider)
+        self._try(setting, value)
+        self._store(setting, value)
+
+    def _value(self, name: str) -> object:
+        return value_at(self._ui.port.settings.raw, name.split("."))
 
     def _try(self, setting: Setting, value: object) -> None:
         """Checks that a theme exists, so that an unknown name is reported beside the field."""
@@ -147,7 +263,7 @@ FOLLOW = PickedTheme(name=None)
 async def pick_theme(ui: Ui) -> PickedTheme | None:
     """Returns the theme that the user chooses; on cancel the old one is restored."""
     before = ui.port.settings.values.theme
-    offered = [FOLLOW, *(PickedTheme(name=name) for name in ui.themes.names)]
+    offered = [FOLLOW, *(PickedTheme(name=name) for name in theme_names(ui))]
 
     def draw(theme: PickedTheme, width: int, *, selected: bool) -> str:
         text = one_line(_called(theme)) + ("  (now)" if theme.name == before else "")
@@ -159,10 +275,13 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
             ui.keymap,
             find=lambda query: rank(query, offered, key=_called),
             draw=draw,
-            rows=lambda: list_rows(ui),
+            rows=lambda: list_rows(ui, more=_SAMPLE_ROWS if ui.rows >= _FOR_SAMPLE else 0),
             on_pick=done,
             on_cancel=lambda: done(None),
             on_move=lambda theme: _preview(ui, theme.name),
+            foot=lambda width: (
+                ["", *theme_sample(ui.theme, width)] if ui.rows >= _FOR_SAMPLE else []
+            ),
         )
         inside.select(lambda theme: theme.name == before)
         return framed(ui, "Theme", inside, lambda: CHOOSING)
@@ -174,6 +293,37 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
     finally:
         if picked is None:
             _preview(ui, before)
+
+
+_NEUTRAL = ("dark", "light")
+_SAMPLE_ROWS, _FOR_SAMPLE = 9, 30
+"""Rows of the sample, and the height of the screen from which it is shown."""
+
+
+def theme_names(ui: Ui) -> list[str]:
+    """Returns all themes, the neutral ones first."""
+    return sorted(ui.themes.names, key=lambda name: (name not in _NEUTRAL, name))
+
+
+def theme_sample(theme: Theme, width: int) -> list[str]:
+    """A few rows in the current theme: what is said, code, a change, and the three signs."""
+    paint = theme.paint
+    keyword, name = paint("syntaxKeyword")("def"), paint("syntaxFunction")("greet")
+    text = paint("syntaxString")('"hello"')
+    comment = paint("syntaxComment")("# says it")
+    rows = [
+        paint("userMessageBg")(pad_to_width(f"{paint('accent')('▌')} What you write", width)),
+        f"{paint('mdHeading', bold=True)('Heading')}  {paint('mdLink')('link')}  "
+        f"{paint('mdCode')('code')}  {paint('muted')('muted')}  {paint('dim')('dim')}",
+        f"{keyword} {name}(): {paint('syntaxKeyword')('return')} {text}  {comment}",
+        paint("toolDiffRemovedBg")(
+            pad_to_width(paint("toolDiffRemoved")("- a removed line"), width)
+        ),
+        paint("toolDiffAddedBg")(pad_to_width(paint("toolDiffAdded")("+ an added line"), width)),
+        f"{paint('success')('✓ done')}  {paint('warning')('! take care')}  "
+        f"{paint('error')('✗ failed')}",
+    ]
+    return [truncate_to_width(row, width, "…") for row in rows]
 
 
 def _called(theme: PickedTheme) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pi.base.errors import PiError
+from pi.base.records import Record
 from pi.coding.settings.table import Setting, Value
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
+from pi.tui.widgets.select_list import Most, SelectItem, SelectList
 
 UNSET = "(not set)"
 LONGEST_LIST = 30
@@ -101,6 +104,114 @@ def _json(setting: Setting, text: str) -> object:
         raise InvalidValue(f"{setting.label} must be JSON: {error}.") from error
 
 
+# The list of known values.
+
+
+class Offer(Record):
+    """A value that can be chosen for a setting; ``None`` resets it."""
+
+    value: str | None
+    label: str
+    description: str = ""
+
+
+class ValueList:
+    """The known values of a setting, the current one selected.
+
+    ``on_move`` receives the selected value. With ``on_other``, a last row lets the user type one.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keymap: Keymap,
+        setting: Setting,
+        offers: Sequence[Offer],
+        current: object,
+        *,
+        rows: Most,
+        on_value: Callable[[str | None], None],
+        on_cancel: Callable[[], None],
+        on_other: Callable[[], None] | None = None,
+        on_move: Callable[[str | None], None] = lambda value: None,
+    ) -> None:
+        self._theme = theme
+        self._setting = setting
+        items = [
+            SelectItem(value=str(place), label=offer.label, description=offer.description)
+            for place, offer in enumerate(offers)
+        ]
+        if on_other is not None:
+            items.append(SelectItem(value=_OTHER, label="another value…"))
+
+        def choose(item: SelectItem) -> None:
+            if item.value == _OTHER and on_other is not None:
+                on_other()
+            else:
+                on_value(offers[int(item.value)].value)
+
+        def move(item: SelectItem) -> None:
+            if item.value != _OTHER:
+                on_move(offers[int(item.value)].value)
+
+        self._list = SelectList(
+            items,
+            rows,
+            theme.select,
+            keymap=keymap,
+            on_select=choose,
+            on_cancel=on_cancel,
+        )
+        values = [offer.value for offer in offers]
+        self._list.select(values.index(current) if current in values else 0)
+        self._list.on_change = move
+
+    def handle_input(self, data: str) -> None:
+        """Moves, chooses or cancels."""
+        self._list.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Invalidates the cached rows."""
+        self._list.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The label, the description and the values."""
+        head = [f"  {self._setting.label}"]
+        described = wrap_text(self._setting.description, max(width - 2, 1))
+        head += [f"  {self._theme.paint('muted')(line)}" for line in described]
+        return [
+            truncate_to_width(row, width, "…") for row in [*head, "", *self._list.render(width)]
+        ]
+
+
+_OTHER = "other"
+
+
+class Replaceable:
+    """Shows one component at a time: the list of values, then the field for another one."""
+
+    def __init__(self) -> None:
+        self._inside: ValueList | ValueField | None = None
+
+    def show(self, inside: ValueList | ValueField) -> None:
+        """Replaces what is shown."""
+        self._inside = inside
+
+    def handle_input(self, data: str) -> None:
+        """Passes the key on."""
+        if self._inside is not None:
+            self._inside.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Invalidates the cached rows."""
+        if self._inside is not None:
+            self._inside.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The rows of what is shown."""
+        return self._inside.render(width) if self._inside is not None else []
+
+
 # The field that edits one value.
 
 
@@ -122,7 +233,7 @@ class ValueField:
         self._on_value = on_value
         self._problem = ""
         self._field = Input(
-            prompt=" > ",
+            prompt="> ",
             placeholder=_without(setting),
             placeholder_paint=theme.paint("dim"),
             keymap=keymap,
@@ -144,8 +255,8 @@ class ValueField:
     def render(self, width: int) -> list[str]:
         """The label, the field, and the error."""
         muted, error = self._theme.paint("muted"), self._theme.paint("error")
-        head = [f" {self._setting.label}", f" {muted(self._setting.description)}", ""]
-        rows = [*head, *self._field.render(width), "", f" {error(self._problem)}"]
+        head = [f"  {self._setting.label}", f"  {muted(self._setting.description)}", ""]
+        rows = [*head, *self._field.render(width), "", f"  {error(self._problem)}"]
         return [truncate_to_width(row, width, "…") for row in rows]
 
     def _take(self, text: str) -> None:

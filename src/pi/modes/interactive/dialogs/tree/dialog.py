@@ -23,11 +23,11 @@ MIN_ROWS = 5
 """Maximum number of listed rows; otherwise half of the screen."""
 
 _KEYS = (
-    ("tui.select.confirm", "go there"),
+    ("tui.select.confirm", "go"),
     ("app.tree.editLabel", "label"),
     ("app.tree.foldOrUp", "fold"),
     ("app.tree.filter.cycleForward", "filter"),
-    ("tui.select.cancel", "close"),
+    ("tui.select.cancel", "cancel"),
 )
 
 

@@ -100,6 +100,10 @@ _ALSO: dict[str, Mode] = {
 """Additional filter keys, unless the user bound them to another action of the tree."""
 
 
+_ROOMY = 8
+"""Rows of the list from which an empty row separates it from the search."""
+
+
 class TreeSelector:
     """Lists a ``TreeView`` and moves in it.
 
@@ -157,7 +161,8 @@ class TreeSelector:
     def render(self, width: int) -> list[str]:
         """The search, the rows around the selection, the position, and the label field."""
         self._search.focused = self.focused and self._label is None
-        rows = [*self._search.render(width), *self._listed(width), self._position()]
+        gap = [""] if self._rows() >= _ROOMY else []
+        rows = [*self._search.render(width), *gap, *self._listed(width), self._position()]
         if self._label is not None:
             self._label.focused = self.focused
             rows += ["", *self._label.render(width)]
@@ -170,21 +175,21 @@ class TreeSelector:
         most = self._rows()
         first = max(0, min(view.index - most // 2, len(view.rows) - most))
         for index, row in enumerate(view.rows[first : first + most], first):
-            arrow = self._theme.paint("accent")("›") if index == view.index else " "
+            arrow = self._theme.paint("accent")("→") if index == view.index else " "
             drawn = draw_row(
                 view,
                 row,
                 self._theme,
-                max(width - 2, 1),
+                max(width - 3, 1),
                 selected=index == view.index,
                 times=self._shows_times,
             )
-            yield f"{arrow} {drawn}"
+            yield f" {arrow} {drawn}"
 
     def _position(self) -> str:
         view = self._view
         position = f"({view.index + 1}/{len(view.rows)}) " if view.rows else ""
-        return self._theme.paint("dim")(f"  {position}[{view.mode}]")
+        return self._theme.paint("dim")(f"   {position}[{view.mode}]")
 
     def _moved(self, data: str) -> bool:
         actions = self._keymap.actions(data)

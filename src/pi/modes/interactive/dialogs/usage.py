@@ -1,0 +1,268 @@
+"""The page of ``/usage``: one table of models, the window, limits of a plan, and the course."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from pi.ai.messages import AssistantMessage, Usage
+from pi.ai.plan_limits import PlanLimit
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
+from pi.coding.session.entries import Entry, MessageEntry
+from pi.coding.session.views import ContextUsage
+from pi.modes.interactive.dialogs.reports import tokens
+from pi.modes.interactive.theme import Theme
+from pi.tui.style import Paint
+from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
+
+# A table: one line for each row, numbers on the right. Pure.
+
+_GAP = 2
+_MIN_FIRST = 12
+"""Columns that the first column keeps; before that, others are left out."""
+
+
+class Column(Record):
+    """One column of a table."""
+
+    title: str
+    align: Literal["left", "right"] = "right"
+    rank: int = 0
+    """Which columns go first where there is little room: those with the highest number."""
+
+
+def table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
+) -> list[str]:
+    """Returns the titles and the rows, aligned; the first column is cut, others are left out."""
+    kept = list(range(len(columns)))
+    widths = [
+        max(visible_width(cell) for cell in (column.title, *(row[place] for row in rows)))
+        for place, column in enumerate(columns)
+    ]
+
+    def others() -> int:
+        return sum(widths[place] + _GAP for place in kept[1:])
+
+    while len(kept) > 2 and width - others() < min(widths[0], _MIN_FIRST):
+        kept.remove(max(kept[1:], key=lambda place: columns[place].rank))
+    widths[0] = max(min(widths[0], width - others()), 1)
+
+    def line(cells: Sequence[str]) -> str:
+        return (" " * _GAP).join(
+            _cell(cells[place], widths[place], columns[place].align) for place in kept
+        )
+
+    titles = heading(line([column.title for column in columns]))
+    return [titles, *(line(row) for row in rows)]
+
+
+def _cell(text: str, width: int, align: str) -> str:
+    text = truncate_to_width(text, width, "…")
+    return (
+        text.rjust(width + len(text) - visible_width(text))
+        if align == "right"
+        else (pad_to_width(text, width))
+    )
+
+
+# Small charts made of characters. Pure.
+
+
+_STEPS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """One column per value; if there are too many, each column shows the maximum of its range."""
+    if not values or width < 1:
+        return ""
+    columns = _gathered(values, min(width, len(values)))
+    most = max(columns)
+    if most <= 0:
+        return _STEPS[0] * len(columns)
+    return "".join(_STEPS[_step(value / most, len(_STEPS) - 1)] for value in columns)
+
+
+def bar(fraction: float, width: int) -> str:
+    """A bar of ``width`` columns; a small share is never empty."""
+    full = _step(fraction, width)
+    if fraction > 0:
+        full = max(full, min(1, width))
+    return "█" * full + "░" * (width - full)
+
+
+def _step(fraction: float, most: int) -> int:
+    return round(min(max(fraction, 0.0), 1.0) * most)
+
+
+def _gathered(values: Sequence[float], columns: int) -> list[float]:
+    edges = [len(values) * place // columns for place in range(columns + 1)]
+    return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
+
+
+# Usage of a session.
+
+
+MIN_COURSE = 5
+"""Requests from which the course is drawn: a chart of fewer says nothing."""
+_MIN_BAR, _MAX_BAR = 4, 24
+
+
+class SessionUsage(Record):
+    """The data of the page."""
+
+    totals: Totals
+    answers: tuple[Usage, ...]
+    """One per answer, in order."""
+    context: ContextUsage | None = None
+    limits: tuple[PlanLimit, ...] = ()
+    """What the provider last reported about the plan."""
+
+
+def usage_of(
+    entries: Sequence[Entry], context: ContextUsage | None, limits: tuple[PlanLimit, ...] = ()
+) -> SessionUsage:
+    """Returns the usage of all answers of a session, on all branches."""
+    return SessionUsage(
+        totals=sum_usage(entries),
+        answers=tuple(_answers(entries)),
+        context=context,
+        limits=limits,
+    )
+
+
+_NONE = "–"
+_COLUMNS = (
+    Column(title="model", align="left"),
+    Column(title="requests", rank=2),
+    Column(title="input", rank=1),
+    Column(title="output", rank=1),
+    Column(title="cache read", rank=3),
+    Column(title="cache written", rank=4),
+    Column(title="cost"),
+)
+
+
+class UsageView:
+    """Models, window, limits and course, for the transcript."""
+
+    def __init__(self, usage: SessionUsage, theme: Theme, *, now: float) -> None:
+        self._usage = usage
+        self._theme = theme
+        self._now = now
+
+    def invalidate(self) -> None:
+        """Does nothing: no rows are cached."""
+
+    def render(self, width: int) -> list[str]:
+        """A table of models, bars with labels, and one column per request."""
+        room = max(width - 2, 1)
+        rows = ["", self._theme.heading("Usage"), *self._models(room)]
+        for part in (self._bars(room), self._course(room)):
+            rows += ["", *part] if part else []
+        return [truncate_to_width(f" {row}" if row else "", width, "…") for row in [*rows, ""]]
+
+    def _models(self, width: int) -> list[str]:
+        models = sorted(self._usage.totals.rows, key=_weight, reverse=True)
+        if not models:
+            return ["No requests yet."]
+        rows = [_row(row) for row in models]
+        if len(models) > 1:
+            rows.append(_row(self._usage.totals.all, "total"))
+        used = [place for place in range(len(_COLUMNS)) if any(row[place] != _NONE for row in rows)]
+        columns = [_COLUMNS[place] for place in used]
+        cells = [[row[place] for place in used] for row in rows]
+        return table(columns, cells, width, heading=self._theme.paint("muted"))
+
+    def _bars(self, width: int) -> list[str]:
+        """The window of the model, and what is left of a plan."""
+        rows: list[tuple[str, float | None, str]] = []
+        context = self._usage.context
+        if context is not None:
+            size = tokens(context.context_window)
+            if context.percent is None:
+                rows.append(("context", None, f"? of {size}, known after the next answer"))
+            else:
+                rows.append(("context", context.percent, f"{context.percent:.0f} % of {size} used"))
+        for limit in self._usage.limits:
+            left = max(100 - limit.used_percent, 0.0)
+            resets = f", resets {_moment(limit.resets_at, self._now)}" if limit.resets_at else ""
+            rows.append((limit.name, limit.used_percent, f"{left:.0f} % left{resets}"))
+        labels = max((visible_width(label) for label, _, _ in rows), default=0)
+        bars = min(max((width - labels) // 3, _MIN_BAR), _MAX_BAR)
+        return [
+            f"{self._label(label, labels)}{self._bar(percent, bars)}{text}"
+            for label, percent, text in rows
+        ]
+
+    def _bar(self, percent: float | None, width: int) -> str:
+        if percent is None:
+            return ""
+        token = "error" if percent > 90 else "warning" if percent > 70 else "accent"
+        return f"{self._theme.paint(token)(bar(percent / 100, width))} "
+
+    def _course(self, width: int) -> list[str]:
+        answers = self._usage.answers
+        if len(answers) < MIN_COURSE:
+            return []
+        read = [usage.input + usage.cache_read + usage.cache_write for usage in answers]
+        written = [usage.output for usage in answers]
+        series: list[tuple[str, Sequence[float], Callable[[float], str]]] = [
+            ("input", read, tokens),
+            ("output", written, tokens),
+        ]
+        if any(usage.cost.total for usage in answers):
+            series.append(("cost", [usage.cost.total for usage in answers], _money))
+        ranges = [f"{show(min(values))} to {show(max(values))}" for _, values, show in series]
+        labels = max(len(label) for label, _, _ in series)
+        chart = min(max(width - labels - max(map(len, ranges)) - 4, 1), len(answers))
+        title = self._theme.paint("muted")(f"the {len(answers)} requests, oldest first")
+        return [
+            title,
+            *(
+                f"{self._label(label, labels)}{sparkline(values, chart)}  {text}"
+                for (label, values, _), text in zip(series, ranges, strict=True)
+            ),
+        ]
+
+    def _label(self, text: str, width: int) -> str:
+        return self._theme.paint("muted")(pad_to_width(text, width)) + " " * _GAP
+
+
+def _row(spent: Spent, name: str = "") -> tuple[str, ...]:
+    usage = spent.usage
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    return (
+        one_line(name or spent.what),
+        str(spent.requests),
+        *(tokens(count) if count else _NONE for count in counts),
+        dollars(spent),
+    )
+
+
+def _money(cost: float) -> str:
+    return f"${cost:.3f}"
+
+
+def _moment(timestamp: float, now: float) -> str:
+    """A time of today as ``14:20``, another day with its date."""
+    moment, today = (datetime.fromtimestamp(each).astimezone() for each in (timestamp, now))
+    is_today = moment.date() == today.date()
+    return f"{moment:%H:%M}" if is_today else f"{moment:%b %d, %H:%M}"
+
+
+def _answers(entries: Iterable[Entry]) -> Iterable[Usage]:
+    for entry in entries:
+        match entry:
+            case MessageEntry(message=AssistantMessage(usage=usage)):
+                yield usage
+
+
+def _weight(row: Spent) -> float:
+    """Sort key: cost, or tokens if nothing has a cost."""
+    usage = row.usage
+    everything = usage.input + usage.output + usage.cache_read + usage.cache_write
+    return usage.cost.total or everything / 1e9
