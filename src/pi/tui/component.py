@@ -10,7 +10,7 @@ name; the protocols below document them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from pi.base.records import Record
@@ -104,6 +104,15 @@ class HasTransientRows(Protocol):
     @property
     def transient_rows(self) -> int:
         """How many rows will disappear. They do not push other rows into the scrollback."""
+        ...
+
+
+class HasBlocks(Protocol):
+    """A component of blocks that belong together, such as messages."""
+
+    @property
+    def block_starts(self) -> Sequence[int]:
+        """The first rows of its blocks, as last drawn. A page of history begins with one."""
         ...
 
 

@@ -165,12 +165,12 @@ class KeyActions:
         if self._port is not None:
             with report_errors(self._screen):
                 self._port.settings.set({"hideThinkingBlock": hidden})
-        self._screen.refresh()
+        self._screen.refresh("Thinking hidden" if hidden else "Thinking shown")
         return True
 
     def _expand(self) -> bool:
-        self._transcript.toggle_expanded()
-        self._screen.refresh()
+        is_expanded = self._transcript.toggle_expanded()
+        self._screen.refresh("Expanded" if is_expanded else "Folded")
         return True
 
     def _start(self, work: Coroutine[Any, Any, None]) -> bool:

@@ -82,6 +82,8 @@ class SessionController:
         self._tasks = tasks
         self._cwd = cwd
         self._cache = CacheMissDetector()
+        self._session_id = ""
+        """The session that is shown."""
         tui = frame.tui
         activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
         window = WindowTitle(
@@ -169,6 +171,7 @@ class SessionController:
         """Shows the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
+        self._session_id = port.facts.header.id
         self.extensions.load(port)
         for point in port.facts.fork_points():
             self._frame.composer.remember(point.text)
@@ -180,10 +183,17 @@ class SessionController:
         self.status.open(port)
 
     def _reload(self) -> None:
+        """Shows another session, or another branch of this one."""
+        facts, before = self.screen.port.facts, self._session_id
         self.transcript.clear()
         self.speaking.moved(self.screen.port)
         self._show_session()
-        self._frame.tui.reset_display()
+        if facts.header.id == before:
+            page = self.screen.page("Another branch", is_other_text=True)
+        else:
+            title = "Session" if facts.fork_points() else "New session"
+            page = self.screen.page(title, is_other_text=True, is_forced=True)
+        self._frame.tui.reset_display(page)
 
     def _reloaded(self) -> None:
         """The same conversation with reloaded settings and extensions."""
