@@ -8,6 +8,7 @@ import pytest
 
 from pi.ai.messages import Thinking
 from pi.ai.providers.faux import Step
+from pi.modes.interactive.transcript.tool_views.file_tools import EDIT_PREVIEW_ROWS
 from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
 
@@ -26,7 +27,8 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
     async with low(tmp_path, asked).playing() as theatre:
         await theatre.asks("go", "Done.")
 
-        assert "preview" not in theatre.tape
+        assert theatre.tape.count("preview") == EDIT_PREVIEW_ROWS  # what it was looking for
+        assert "other" not in theatre.tape
         assert [row for row in theatre.terminal.tape if " edit a.py" in row] == [" ✗ edit a.py"]
 
 
@@ -99,7 +101,7 @@ async def test_expanding_in_a_multiplexer_begins_with_a_block_below_a_rule(
         await theatre.until(lambda: title in theatre.tape)
         await theatre.quiet()
         below = rows_below(theatre, title)
-        starts = {CTRL_O: "$ seq", CTRL_T: "Thinking"}
+        starts = {CTRL_O: "$ seq", CTRL_T: "Thought"}
         assert below[0] == ""
         assert starts[key] in below[1]
         assert "answer 19" in theatre.screen

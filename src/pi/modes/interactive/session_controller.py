@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pi.agent.events import MessageEnd, MessageUpdate, QueueUpdate
+from pi.agent.events import AgentEnd, MessageEnd, MessageStart, MessageUpdate, QueueUpdate
 from pi.ai.messages import AssistantMessage, Image, Usage
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
@@ -141,6 +141,8 @@ class SessionController:
         match event:
             case QueueUpdate(steering=steering, follow_up=follow_up):
                 self.speaking.queue_changed(steering, follow_up)
+            case MessageStart(message=AssistantMessage()) | AgentEnd():
+                self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
             case ExtensionFailed(extension_path=path, error=error):
@@ -220,6 +222,8 @@ class SessionController:
         """Shows the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
+        if self.transcript.tick():
+            self._frame.tui.request_component_render(self.transcript.component)
 
     def _look(self) -> TranscriptOptions:
         frame = self._frame
@@ -229,6 +233,7 @@ class SessionController:
             home=self._start.home,
             monotonic=self._start.clock.monotonic,
             expand_key=_shown(frame.keymap, "app.tools.expand"),
+            thinking_key=_shown(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
         )
 
@@ -275,7 +280,12 @@ class SessionController:
         if frame.fullscreen is not None:
             frame.fullscreen.on_select = clipping.copy_selected
             frame.fullscreen.on_copy = clipping.copy
-        frame.composer.prompt.on_paste = clipping.drop
+
+        def pasted(text: str) -> bool:
+            self.transcript.look.add_paste(text)
+            return clipping.drop(text)
+
+        frame.composer.prompt.on_paste = pasted
         frame.composer.on_submit = self._submitted
         frame.composer.on_action(gestures.act)
         return gestures
