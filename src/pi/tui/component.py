@@ -18,6 +18,12 @@ from pi.base.records import Record
 CURSOR_MARKER = "\x1b_pi:c\x07"
 """A zero-width marker at which a focused component wants the terminal's cursor."""
 
+PROMPT_MARK = "\x1b]133;A;redraw=0\x07"
+"""Marks a row as the start of a prompt (OSC 133), to which many terminals can jump with a key.
+
+``redraw=0`` keeps kitty from erasing everything below it when the window is resized.
+"""
+
 
 class Component(Protocol):
     """The members that every component has."""

@@ -235,6 +235,9 @@ class SessionController:
             expand_key=_shown(frame.keymap, "app.tools.expand"),
             thinking_key=_shown(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
+            # Terminals with hyperlinks know this, or ignore it; tmux jumps by it since 3.4.
+            marks_prompts=frame.fullscreen is None
+            and (frame.tui.capabilities.hyperlinks or frame.tui.capabilities.multiplexer),
         )
 
     def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> AppUi:

@@ -202,6 +202,8 @@ class TranscriptOptions:
     """The label of hidden thinking."""
     pad: int = 1
     has_hyperlinks: bool = False
+    marks_prompts: bool = False
+    """Whether the terminal can jump to prompts."""
     graphics: Graphics | None = None
     """``None`` if images are not shown."""
     image_columns: int = 60

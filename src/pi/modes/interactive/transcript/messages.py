@@ -18,6 +18,7 @@ from pi.modes.interactive.transcript.block import (
     clipped,
     more_rows,
 )
+from pi.tui.component import PROMPT_MARK
 from pi.tui.text.width import pad_to_width
 from pi.tui.widgets.markdown.widget import Markdown
 
@@ -65,6 +66,8 @@ class UserBlock(Block):
                 # A question often stands below the text that it is about.
                 rows = [*rows[: USER_ROWS - USER_END_ROWS], *more, *rows[-USER_END_ROWS:]]
         shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
+        if shown and self.look.marks_prompts:
+            shown[0] = PROMPT_MARK + shown[0]
         return shown + self._pictures.rows(self._images, width)
 
     def _markdown(self, text: str) -> Markdown:
