@@ -78,7 +78,7 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
         assert "deep thought" in theatre.tape
         theatre.type("\x14")
         await theatre.until(lambda: "deep thought" not in theatre.tape)
-        assert "Thinking…" in theatre.tape
+        assert "Thought for" in theatre.tape
         theatre.type("\x14")
         await theatre.until(lambda: "deep thought" in theatre.tape)
 

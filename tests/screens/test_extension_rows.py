@@ -241,7 +241,7 @@ async def test_an_extension_folds_and_unfolds_and_names_hidden_thoughts(tmp_path
         theatre.type("\x14")
         theatre.send("go")
         await theatre.sees("Done.")
-        await theatre.sees("Thinking…")
+        await theatre.sees("Thought for 1 s (ctrl+t)")
         theatre.send("/open")
         await theatre.sees("False True")
         await theatre.sees("Hm…")

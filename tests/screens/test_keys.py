@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import base64
 import sys
 from pathlib import Path
 
 import pytest
 
 from pi.testing import calls, says
+from pi.tui.component import PROMPT_MARK
 from tests.modes.interactive.theatre import Theatre
 
 CTRL_C, CTRL_D, CTRL_G, CTRL_O, CTRL_P, ESCAPE = "\x03", "\x04", "\x07", "\x0f", "\x10", "\x1b"
 ALT_ENTER, ALT_UP, SHIFT_TAB = "\x1b[13;3u", "\x1b[1;3A", "\x1b[Z"
+ALT_L, ALT_X = "\x1b[108;3u", "\x1b[120;3u"
 
 
 async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: Path) -> None:
@@ -199,3 +202,43 @@ async def test_a_terminal_that_vanishes_ends_the_application(tmp_path: Path) -> 
     async with theatre.playing():
         theatre.terminal.vanish()
         await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_a_key_draws_the_screen_again(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    async with theatre.playing():
+        await theatre.asks("Are you there?", "Yes.")
+        theatre.terminal.write("\x1b[HSOMETHING ELSE")  # another program writes to the terminal
+        assert "SOMETHING ELSE" in theatre.screen
+        theatre.type(ALT_L)
+        await theatre.loses("SOMETHING ELSE")
+        assert theatre.tape.count("Are you there?") == 1
+
+
+async def test_a_key_copies_the_prompt_or_the_last_one(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    async with theatre.playing():
+        theatre.type(ALT_X)
+        await theatre.sees("There is no prompt to copy yet.")
+        await theatre.asks("Are you there?", "Yes.")
+        theatre.type(ALT_X)
+        await theatre.until(lambda: copied("Are you there?") in theatre.written)
+        theatre.type("a draft")
+        await theatre.sees("a draft")
+        theatre.type(ALT_X)
+        await theatre.until(lambda: copied("a draft") in theatre.written)
+
+
+@pytest.mark.parametrize(("program", "marks"), [("vscode", 2), ("Apple_Terminal", 0)])
+async def test_terminals_can_jump_to_prompts(tmp_path: Path, program: str, marks: int) -> None:
+    environ = {"TERM_PROGRAM": program}
+    theatre = Theatre(tmp_path, says("Yes."), says("No."), environ=environ, rows=40)
+    async with theatre.playing():
+        await theatre.asks("one", "Yes.")
+        await theatre.asks("two", "No.")
+        assert theatre.written.count(PROMPT_MARK) == marks
+
+
+def copied(text: str) -> str:
+    """What tells the terminal to copy a text."""
+    return f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}"

@@ -239,3 +239,24 @@ def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane:
     pane.until(lambda: "\na draft\n" in pane.screen.partition("42 is it")[2])
     pane.keys(" goes on")
     pane.sees("a draft goes on")
+
+
+@pytest.mark.behaviour("suspend-and-resume")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
+def test_a_conversation_stays_visible_when_it_was_stopped_and_the_window_gets_narrower(
+    open_pane: OpenPane,
+) -> None:
+    pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")
+    pane.sees("shell>")
+    pane.keys(module("pi", *TOUR), "Enter")
+    pane.sees("(demo) tour")
+    pane.keys("hello", "Enter")
+    pane.sees("That was the tour")
+    pane.until(lambda: "esc to interrupt" not in pane.tape)
+    pane.keys("C-z")
+    pane.until(lambda: pane.screen.endswith("shell>"))
+    pane.keys("fg", "Enter")
+    pane.until(lambda: "That was the tour" in pane.tape.rpartition("shell> fg")[2])
+    pane.resize(60, 24)
+    assert "Last, I run it." in pane.screen
+    assert "That was the tour" in pane.screen

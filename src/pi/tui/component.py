@@ -10,13 +10,19 @@ name; the protocols below document them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from pi.base.records import Record
 
 CURSOR_MARKER = "\x1b_pi:c\x07"
 """A zero-width marker at which a focused component wants the terminal's cursor."""
+
+PROMPT_MARK = "\x1b]133;A;redraw=0\x07"
+"""Marks a row as the start of a prompt (OSC 133), to which many terminals can jump with a key.
+
+``redraw=0`` keeps kitty from erasing everything below it when the window is resized.
+"""
 
 
 class Component(Protocol):
@@ -104,6 +110,15 @@ class HasTransientRows(Protocol):
     @property
     def transient_rows(self) -> int:
         """How many rows will disappear. They do not push other rows into the scrollback."""
+        ...
+
+
+class HasBlocks(Protocol):
+    """A component of blocks that belong together, such as messages."""
+
+    @property
+    def block_starts(self) -> Sequence[int]:
+        """The first rows of its blocks, as last drawn. A page of history begins with one."""
         ...
 
 

@@ -115,6 +115,17 @@ class Container:
         return sum(getattr(cached.child, "transient_rows", 0) for cached in self._cached)
 
     @property
+    def block_starts(self) -> list[int]:
+        """The first rows of all blocks; a child without blocks is one."""
+        starts: list[int] = []
+        for cached in self._cached:
+            of_child: Sequence[int] | None = getattr(cached.child, "block_starts", None)
+            if of_child is None:
+                of_child = (0,) if cached.lines else ()
+            starts += [cached.offset + start for start in of_child]
+        return starts
+
+    @property
     def staying_start(self) -> int | None:
         """The first row of the children that stay in the window; None if there is none."""
         staying = (

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, Protocol, TypeAlias
 
+from pi.base.records import Record
 from pi.tui.component import Component
 from pi.tui.containers import Container
 from pi.tui.input.reports import MouseReport
@@ -15,8 +16,20 @@ from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.history import Ledger
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
-from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.screen.screen import Frame, Page, Repaint, Screen
 from pi.tui.terminal import Size
+
+
+class NewPage(Record):
+    """What is written when history cannot be rewritten and the text continues anew."""
+
+    heading: Callable[[int], Sequence[str]]
+    """Returns the rows above the new page at a width."""
+    is_other_text: bool = False
+    """Whether the text is another one; the visible rows then become history first."""
+    is_forced: bool = False
+    """Whether it begins even if the text continues the one above, as for another session."""
+
 
 Leave: TypeAlias = Literal["for good", "stopped", "lent"]
 """How the terminal is released: at exit, while the process is stopped, or to another program."""
@@ -90,8 +103,11 @@ class Display(Protocol):
         """Continues at the cursor after other programs wrote. Returns how much to paint."""
         ...
 
-    def reset(self) -> Repaint:
-        """Returns how much to paint when the user requests a fresh screen."""
+    def reset(self, page: NewPage | None = None) -> Repaint:
+        """Returns how much to paint when the user requests a fresh screen.
+
+        ``page`` describes what follows in a terminal whose history cannot be rewritten.
+        """
         ...
 
     def handle_mouse(
@@ -115,6 +131,8 @@ class RegularDisplay:
         self._width, self._height = size.columns, size.rows
         self._in_pane = in_pane
         self._frame = Frame((), 0)
+        self._page: NewPage | None = None
+        """What a fresh screen begins with, until it is painted."""
 
     @property
     def ledger(self) -> Ledger:
@@ -155,7 +173,16 @@ class RegularDisplay:
         """Returns the bytes of that frame."""
         self._screen.synchronized = self.synchronized
         self._screen.show_cursor = self.show_cursor
-        return self._screen.paint(self._frame, layers, repaint=repaint)
+        page, self._page = self._page, None
+        begun = None
+        if page is not None:
+            begun = Page(
+                heading=page.heading(self._width),
+                starts=self.root.block_starts,
+                keeps_window=page.is_other_text,
+                is_forced=page.is_forced,
+            )
+        return self._screen.paint(self._frame, layers, repaint=repaint, page=begun)
 
     def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
         """Repaints everything at the new width; inside a pane, only the window."""
@@ -173,9 +200,9 @@ class RegularDisplay:
         """Keeps history, and paints the window below what other programs have written."""
         return self._resize_in_place(size)
 
-    def reset(self) -> Repaint:
+    def reset(self, page: NewPage | None = None) -> Repaint:
         """Like a resize to the same size. A pane receives only what its history lacks."""
-        self._screen.recheck_history()
+        self._page = page or self._page or NewPage(heading=lambda width: ())
         return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
 
     def handle_mouse(

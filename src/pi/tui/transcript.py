@@ -94,6 +94,7 @@ class Transcript:
         self._blocks: list[Component] = []
         self._width = -1
         self._frozen: list[str] = []
+        self._frozen_starts: list[int] = []
         self._frozen_blocks = 0
         self._lines: list[str] = []
         self._live_lines: list[list[str]] = []
@@ -162,8 +163,18 @@ class Transcript:
         """The end of the stable rows of that block."""
         return None if self._safe_rows is None else len(self._frozen) + self._safe_rows
 
+    @property
+    def block_starts(self) -> list[int]:
+        """The first rows of the blocks that were drawn last."""
+        starts, row = list(self._frozen_starts), len(self._frozen)
+        for rows in self._live_lines:
+            starts.append(row)
+            row += len(rows)
+        return starts
+
     def _thaw(self) -> None:
         self._frozen, self._frozen_blocks, self._is_stale = [], 0, True
+        self._frozen_starts = []
 
     def _freeze(self) -> None:
         """Keeps the rows of blocks that have become final."""
@@ -171,6 +182,7 @@ class Transcript:
             block = self._blocks[self._frozen_blocks]
             if not _is_final(block):
                 break
+            self._frozen_starts.append(len(self._frozen))
             self._frozen += block.render(self._width)
             self._frozen_blocks += 1
             self._is_stale = True

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 from pi.tui.component import Component, wants_key_release
-from pi.tui.display import Display, Leave, RegularDisplay
+from pi.tui.display import Display, Leave, NewPage, RegularDisplay
 from pi.tui.input.decoder import (
     Decoder,
     InputEvent,
@@ -153,10 +153,15 @@ class TUI:
         if self._running is not None and not self._running.resizing.is_pending:
             self._running.loop.paint_now()
 
-    def reset_display(self) -> None:
-        """Draws everything again: invalidates all components and rewrites history."""
+    def reset_display(self, page: NewPage | None = None) -> None:
+        """Draws everything again: invalidates all components and rewrites history.
+
+        Where history cannot be rewritten, ``page`` is begun if it has another text.
+        """
         self.display.root.invalidate()
-        self.request_render(clear_scrollback=True)
+        self._changed = None
+        self._repaint = self.display.reset(page)
+        self._schedule()
 
     def add_input_listener(
         self, listener: InputListener, *, first: bool = False

@@ -216,7 +216,7 @@ class FakeScreen:
     def shown_rows(self) -> list[str]:
         return [row for block in self.outputs for row in block.render(60)]
 
-    def refresh(self) -> None:
+    def refresh(self, title: str = "") -> None:
         self.refreshes += 1
 
     def reload_session(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pi.modes.interactive.theme_file import (
     OPTIONAL,
     REQUIRED,
+    TINTS,
     InvalidTheme,
     Palette,
     read_theme,
@@ -36,7 +37,17 @@ def test_the_built_in_themes_are_whole(name: str) -> None:
     palette = read_theme((BUILT_IN / f"{name}.json").read_bytes(), name)
 
     assert palette.name == name
-    assert set(palette.colours) == {*REQUIRED, *OPTIONAL}
+    assert set(palette.colours) == {*REQUIRED, *OPTIONAL, *TINTS}
+
+
+def test_backgrounds_of_changes_are_mixed_from_the_colours_that_a_theme_has() -> None:
+    content = theme(colors=colours(toolPendingBg="#000000", toolDiffAdded=2, toolDiffRemoved=""))
+    found = read_theme(content, "mine").colours
+
+    assert found["toolDiffAddedBg"] == "#001b00"
+    assert found["toolDiffRemovedBg"] is None
+    given = theme(colors=colours(toolDiffAddedBg="#123456"))
+    assert read_theme(given, "mine").colours["toolDiffAddedBg"] == "#123456"
 
 
 def test_variables_lead_to_colours_over_several_steps() -> None:

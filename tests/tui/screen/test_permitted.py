@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
+from pi.tui.component import PROMPT_MARK
 from pi.tui.images.graphics import Graphics, picture
 from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.rows import permitted
@@ -25,6 +26,7 @@ PIECES = ("\x1b", "[", "]8;;", "\x1b]8;;", "http://", "\x07", "\\", "31m", "\x9b
         link("MAILTO:a@example.com", "mail"),
         "\x1b]8;id=a1;http://example.com\x1b\\link\x1b]8;;\x1b\\",
         place(7, CellExtent(4, 2)),
+        f"{PROMPT_MARK}a prompt",
     ],
 )
 def test_styles_links_and_pictures_stay(row: str) -> None:

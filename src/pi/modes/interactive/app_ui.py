@@ -19,10 +19,12 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import environment_of_programs
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.transcript.notices import DividerBlock
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Build, Level, OverlayShown, T
 from pi.tui.component import Component
 from pi.tui.desktop import Clipboard
+from pi.tui.display import NewPage
 from pi.tui.overlays import OverlayOptions
 
 if TYPE_CHECKING:
@@ -221,9 +223,14 @@ class AppUi:
         tui = self._frame.tui
         return tui.display.root.render(tui.terminal.size.columns)
 
-    def refresh(self) -> None:
+    def refresh(self, title: str = "") -> None:
         """Redraws everything."""
-        self._frame.tui.reset_display()
+        self._frame.tui.reset_display(self.page(title) if title else None)
+
+    def page(self, title: str, *, is_other_text: bool = False, is_forced: bool = False) -> NewPage:
+        """Returns a page of history that begins with a titled line."""
+        line = DividerBlock(self._transcript.look, title)
+        return NewPage(heading=line.render, is_other_text=is_other_text, is_forced=is_forced)
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Edits a text in the user's external editor."""

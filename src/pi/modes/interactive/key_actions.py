@@ -67,6 +67,8 @@ class KeyActions:
             "app.thinking.cycle": lambda: self._start(self._cycle_thinking()),
             "app.thinking.toggle": self._toggle_thinking,
             "app.tools.expand": self._expand,
+            "app.screen.redraw": self._redraw,
+            "app.message.copyPrompt": lambda: self._start(self._copy_prompt()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": lambda: self._start(self._dequeue()),
         }
@@ -165,13 +167,30 @@ class KeyActions:
         if self._port is not None:
             with report_errors(self._screen):
                 self._port.settings.set({"hideThinkingBlock": hidden})
-        self._screen.refresh()
+        self._screen.refresh("Thinking hidden" if hidden else "Thinking shown")
         return True
 
     def _expand(self) -> bool:
-        self._transcript.toggle_expanded()
+        is_expanded = self._transcript.toggle_expanded()
+        self._screen.refresh("Expanded" if is_expanded else "Folded")
+        return True
+
+    def _redraw(self) -> bool:
         self._screen.refresh()
         return True
+
+    async def _copy_prompt(self) -> None:
+        """Copies the text in the editor, or else the last prompt of the session."""
+        from pi.modes.interactive.commands.session import copy_text  # deferred: rarely used
+
+        if self._port is None:
+            return
+        if text := self._composer.text:
+            await copy_text(self._screen, text, "the prompt")
+        elif points := self._port.facts.fork_points():
+            await copy_text(self._screen, points[-1].text, "the last prompt")
+        else:
+            self._screen.notify("There is no prompt to copy yet.")
 
     def _start(self, work: Coroutine[Any, Any, None]) -> bool:
         self._screen.tasks.start(self._run(work), name="a key")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pi.agent.events import MessageEnd, MessageUpdate, QueueUpdate
+from pi.agent.events import AgentEnd, MessageEnd, MessageStart, MessageUpdate, QueueUpdate
 from pi.ai.messages import AssistantMessage, Image, Usage
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
@@ -82,6 +82,8 @@ class SessionController:
         self._tasks = tasks
         self._cwd = cwd
         self._cache = CacheMissDetector()
+        self._session_id = ""
+        """The session that is shown."""
         tui = frame.tui
         activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
         window = WindowTitle(
@@ -139,6 +141,8 @@ class SessionController:
         match event:
             case QueueUpdate(steering=steering, follow_up=follow_up):
                 self.speaking.queue_changed(steering, follow_up)
+            case MessageStart(message=AssistantMessage()) | AgentEnd():
+                self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
             case ExtensionFailed(extension_path=path, error=error):
@@ -169,6 +173,7 @@ class SessionController:
         """Shows the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
+        self._session_id = port.facts.header.id
         self.extensions.load(port)
         for point in port.facts.fork_points():
             self._frame.composer.remember(point.text)
@@ -180,10 +185,17 @@ class SessionController:
         self.status.open(port)
 
     def _reload(self) -> None:
+        """Shows another session, or another branch of this one."""
+        facts, before = self.screen.port.facts, self._session_id
         self.transcript.clear()
         self.speaking.moved(self.screen.port)
         self._show_session()
-        self._frame.tui.reset_display()
+        if facts.header.id == before:
+            page = self.screen.page("Another branch", is_other_text=True)
+        else:
+            title = "Session" if facts.fork_points() else "New session"
+            page = self.screen.page(title, is_other_text=True, is_forced=True)
+        self._frame.tui.reset_display(page)
 
     def _reloaded(self) -> None:
         """The same conversation with reloaded settings and extensions."""
@@ -210,6 +222,8 @@ class SessionController:
         """Shows the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
+        if self.transcript.tick():
+            self._frame.tui.request_component_render(self.transcript.component)
 
     def _look(self) -> TranscriptOptions:
         frame = self._frame
@@ -219,7 +233,11 @@ class SessionController:
             home=self._start.home,
             monotonic=self._start.clock.monotonic,
             expand_key=_shown(frame.keymap, "app.tools.expand"),
+            thinking_key=_shown(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
+            # Terminals with hyperlinks know this, or ignore it; tmux jumps by it since 3.4.
+            marks_prompts=frame.fullscreen is None
+            and (frame.tui.capabilities.hyperlinks or frame.tui.capabilities.multiplexer),
         )
 
     def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> AppUi:
@@ -265,7 +283,12 @@ class SessionController:
         if frame.fullscreen is not None:
             frame.fullscreen.on_select = clipping.copy_selected
             frame.fullscreen.on_copy = clipping.copy
-        frame.composer.prompt.on_paste = clipping.drop
+
+        def pasted(text: str) -> bool:
+            self.transcript.look.add_paste(text)
+            return clipping.drop(text)
+
+        frame.composer.prompt.on_paste = pasted
         frame.composer.on_submit = self._submitted
         frame.composer.on_action(gestures.act)
         return gestures

@@ -9,7 +9,7 @@ import msgspec
 
 from pi.base.errors import PiError
 from pi.base.records import UNREADABLE, Record
-from pi.tui.style import Colour
+from pi.tui.style import Colour, palette_rgb
 
 Colours: TypeAlias = dict[str, Colour | None]
 """The colour of every token; ``None`` is the terminal's default."""
@@ -22,7 +22,7 @@ def _names(text: str) -> tuple[str, ...]:
 BACKGROUNDS = frozenset(
     _names(
         "selectedBg searchMatchBg userMessageBg customMessageBg toolPendingBg toolSuccessBg "
-        "toolErrorBg toolDiffAddedBg toolDiffRemovedBg"
+        "toolErrorBg toolDiffAddedBg toolDiffRemovedBg toolDiffAddedWordBg toolDiffRemovedWordBg"
     )
 )
 """Tokens that are background colours."""
@@ -42,11 +42,17 @@ OPTIONAL = {
     "scrollbarThumb": "text",
     "searchMatchBg": "selectedBg",
     "searchMatchText": "text",
-    "toolDiffAddedBg": "toolSuccessBg",
-    "toolDiffRemovedBg": "toolErrorBg",
     "thinkingMax": "thinkingXhigh",
 }
 """Optional tokens, with the token used instead."""
+
+TINTS = {
+    "toolDiffAddedBg": ("toolDiffAdded", 0.13),
+    "toolDiffRemovedBg": ("toolDiffRemoved", 0.13),
+    "toolDiffAddedWordBg": ("toolDiffAdded", 0.32),
+    "toolDiffRemovedWordBg": ("toolDiffRemoved", 0.32),
+}
+"""Optional backgrounds, with the colour that tints the background of tools, and how much."""
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -84,7 +90,24 @@ def read_theme(content: bytes, where: str) -> Palette:
     found = {token: resolve(value, token) for token, value in colours.items()}
     for token, stand_in in OPTIONAL.items():
         found.setdefault(token, found[stand_in])
+    for token, (colour, share) in TINTS.items():
+        found.setdefault(token, _tinted(found["toolPendingBg"], found[colour], share))
     return Palette(name=name, colours=found)
+
+
+def _tinted(base: Colour | None, tint: Colour | None, share: float) -> Colour | None:
+    """Mixes two colours; ``None`` if one of them is the terminal's own."""
+    if base is None or tint is None:
+        return None
+    pairs = zip(_rgb(base), _rgb(tint), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _rgb(colour: Colour) -> tuple[int, int, int]:
+    if isinstance(colour, int):
+        return palette_rgb(colour)
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
 
 
 def theme_name(content: bytes) -> str:

@@ -125,8 +125,11 @@ class Ui(Protocol):
         """Everything that is drawn, with its escape sequences, including scrolled rows."""
         ...
 
-    def refresh(self) -> None:
-        """Redraws everything, after a change of settings, theme or folding."""
+    def refresh(self, title: str = "") -> None:
+        """Redraws everything, after a change of settings, theme or folding.
+
+        A terminal whose history cannot be rewritten shows the title above the text that differs.
+        """
         ...
 
     def reload_session(self) -> None:

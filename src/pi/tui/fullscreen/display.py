@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from pi.base.records import replace
 from pi.tui.component import Area, Component
-from pi.tui.display import Leave
+from pi.tui.display import Leave, NewPage
 from pi.tui.images import protocols
 from pi.tui.input.reports import MouseReport
 from pi.tui.mouse import MouseEvent, MouseResult, MouseTarget, MouseType
@@ -205,7 +205,7 @@ class FullscreenDisplay:
         """Like a resize."""
         return self.resize(size)
 
-    def reset(self) -> Repaint:
+    def reset(self, page: NewPage | None = None) -> Repaint:
         """Paints the whole screen."""
         return Repaint.WINDOW
 

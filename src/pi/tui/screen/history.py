@@ -186,11 +186,11 @@ def _changed(history: Sequence[str], frame: Sequence[str], settled: int) -> int 
 def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> int | None:
     """Returns the first row that differs, if rows were inserted or removed."""
     if len(frame) <= len(history):
-        start = _first_difference(history[: len(frame)], frame)
+        start = first_difference(history[: len(frame)], frame)
         return start if start < len(frame) else None
     if _is_aligned(history, before, frame):
         return None
-    return _first_difference(history, frame)
+    return first_difference(history, frame)
 
 
 def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> bool:
@@ -222,7 +222,8 @@ def _has_moved(
     return old in map(_text, frame[below]) or new in map(_text, before[below])
 
 
-def _first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
+def first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
+    """Returns the first row whose text differs, or the length of the shorter one."""
     for index, (old, new) in enumerate(zip(history, frame, strict=False)):
         if old is not new and _text(old) != _text(new):
             return index

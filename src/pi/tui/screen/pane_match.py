@@ -44,21 +44,30 @@ class HistoryMatch(Record, kw_only=False):
 
 
 def find_end_of_history(
-    pane: PaneText, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
+    pane: PaneText,
+    rows: Sequence[str],
+    ledger: Ledger,
+    *,
+    sure: int | None = None,
+    is_copied: bool = False,
 ) -> HistoryMatch | None:
     """Finds which of ``rows`` are in the pane's history; None if they are not found.
 
     ``ledger`` has the expected number. ``sure`` is the number that had arrived before misplaced
     frames, if there were any. More rows are in history if the resize has moved some; fewer if they
     never arrived or were overwritten. Rows that the pane has moved back to the screen stay there.
+    ``is_copied`` means that an earlier copy of the window may be above it: the program was stopped
+    and continued.
     """
     ours, theirs = UnwrappedText(rows), UnwrappedText(pane.rows)
     edge, expected = theirs.place(pane.above), ours.place(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
-        window = _window_row(ours, ledger.top, theirs, near=edge.letters)
+        window = _window_row(ours, ledger.top, theirs, near=edge.letters, is_copied=is_copied)
         return None if window is None else HistoryMatch(expected, max(0, window - pane.above))
     if sure is None:
-        known = _find_by_context(ours, theirs, ledger.committed, near=edge.letters)
+        known = _find_by_context(
+            ours, theirs, ledger.committed, near=edge.letters, is_copied=is_copied
+        )
         if known is None:
             return None
     else:
@@ -100,10 +109,12 @@ def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> 
     return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 
-def _window_row(ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int) -> int | None:
+def _window_row(
+    ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int, is_copied: bool
+) -> int | None:
     """Finds in ``theirs`` a window that does not follow history."""
     start = ours.place(top).letters
-    at = _find_by_following_text(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
     if at is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
@@ -111,7 +122,7 @@ def _window_row(ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: i
 
 
 def _find_by_context(
-    ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int
+    ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int, is_copied: bool
 ) -> tuple[int, int] | None:
     """Finds the end of history, or a position before it, by the letters around it.
 
@@ -119,7 +130,7 @@ def _find_by_context(
     earlier width, and outdated rows may be in between.
     """
     start = ours.starts[committed]
-    at = _find_by_following_text(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
     if at is not None:
         return start, at
     for count, back in product(_CONTEXTS, _STEPS_BACK):
@@ -155,19 +166,21 @@ def _find_above_screen(
 
 
 def _find_by_following_text(
-    ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int
+    ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int, is_copied: bool
 ) -> int | None:
     """Finds the position in ``theirs`` that is followed by the same letters as ``start`` in ours.
 
     Lines can repeat. Of several positions it takes the one with the longest common text after it,
-    then the one with the same text before it, then the nearest.
+    then the one with the same text before it, then the nearest. If there is a copy of the window,
+    which follows the same text as before, it takes the last one.
     """
 
-    def similarity(at: int) -> tuple[int, int, int]:
+    def similarity(at: int) -> tuple[int, int, int, int]:
         before, after = ours.around(start, _CONTEXTS[0])
         there_before, there_after = theirs.around(at, _CONTEXTS[0])
         return (
             _common(after, there_after),
+            at if is_copied else 0,
             _common(before[::-1], there_before[::-1]),
             -abs(at - near),
         )

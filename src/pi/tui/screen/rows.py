@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from pi.base.records import Record
-from pi.tui.component import CURSOR_MARKER
+from pi.tui.component import CURSOR_MARKER, PROMPT_MARK
 from pi.tui.text.ansi import LINKED_SCHEMES, SEQUENCE, StyleState, strip_sequences
 from pi.tui.text.width import (
     expand_tabs,
@@ -34,8 +34,9 @@ _BIDI = r"\u202a-\u202e\u2066-\u2069"
 """Bidirectional overrides and isolates, which can disguise text."""
 _STYLE = r"\x1b\[[0-9;:]*+m"
 _LINK = rf"\x1b\]8;[A-Za-z0-9_=:.-]*+;(?:(?i:{'|'.join(LINKED_SCHEMES)})[!-~]*+)?+(?:\x07|\x1b\\)"
-_STYLED = re.compile(rf"(?:[^\x00-\x1f\x7f-\x9f{_BIDI}]++|{_STYLE}|{_LINK})*+")
-"""The common case: text, styles (SGR) and links (OSC 8)."""
+_MARK = re.escape(PROMPT_MARK)
+_STYLED = re.compile(rf"(?:[^\x00-\x1f\x7f-\x9f{_BIDI}]++|{_STYLE}|{_LINK}|{_MARK})*+")
+"""The common case: text, styles (SGR), links (OSC 8) and the mark of a prompt."""
 
 _BASE64 = r"[A-Za-z0-9+/=]*"
 # What pi.tui.images writes into rows. Other commands of the same protocols read and delete files
@@ -50,7 +51,7 @@ _DRAWN_FROM_BELOW = rf"\x1b7(?:\x1b\[\d+A)?(?:{_ITERM}|{_SIXEL})\x1b8"
 
 
 def permitted(row: str) -> str:
-    """Removes controls and all sequences except styles, links and our images.
+    """Removes controls and all sequences except styles, links, prompt marks and our images.
 
     Removed sequences take no column, so the width does not change.
     """
@@ -62,7 +63,7 @@ def permitted(row: str) -> str:
 @cache
 def _sequence_pattern() -> re.Pattern[str]:
     """Compiles the pattern for the first row that is more than styled text."""
-    ours = "|".join((r"[\t\n]", _STYLE, _LINK, _KITTY, _DRAWN_FROM_BELOW))
+    ours = "|".join((r"[\t\n]", _STYLE, _LINK, _MARK, _KITTY, _DRAWN_FROM_BELOW))
     return re.compile(f"(?P<ours>{ours})|{SEQUENCE.pattern}|[{_BIDI}]", re.VERBOSE)
 
 

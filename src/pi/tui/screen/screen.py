@@ -20,6 +20,7 @@ from pi.tui.screen.history import (
     Window,
     advance,
     disturbed,
+    first_difference,
     first_shifted_row,
     found_at,
 )
@@ -36,6 +37,7 @@ from pi.tui.screen.rows import (
     window_rows,
     without_markers,
 )
+from pi.tui.text.ansi import strip_sequences
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
@@ -55,6 +57,22 @@ class Frame(Record, kw_only=False):
     def history(self, rows: int) -> int:
         """Returns how many of the first ``rows`` can be history."""
         return rows if self.staying is None else min(rows, self.staying)
+
+
+class Page(Record):
+    """A part of history that begins anew, because rows above it cannot be rewritten.
+
+    It begins with a block, so that no block is continued in another form, and ``heading`` is
+    written above it.
+    """
+
+    heading: Sequence[str]
+    starts: Sequence[int] = ()
+    """The first rows of the frame's blocks."""
+    keeps_window: bool = False
+    """Whether the rows in the window become history: the frame has another text."""
+    is_forced: bool = False
+    """Whether a page begins even if the frame continues history."""
 
 
 class Repaint(Enum):
@@ -116,6 +134,8 @@ class Screen:
         self._window = Window()
         self._checkpoints = Checkpoints()
         self._unplaced: _Unplaced | None = None
+        self._is_copied = False
+        """Whether the window was left where it is and painted again below it."""
 
     def paint(
         self,
@@ -123,15 +143,21 @@ class Screen:
         layers: Sequence[Layer] = (),
         *,
         repaint: Repaint = Repaint.CHANGES,
+        page: Page | None = None,
     ) -> str:
-        """Returns the bytes that show ``frame`` below ``layers``; empty if nothing changed."""
+        """Returns the bytes that show ``frame`` below ``layers``; empty if nothing changed.
+
+        ``page`` is begun if ``frame`` does not continue history.
+        """
         carried: Sequence[str] = ()
         if repaint is Repaint.EVERYTHING:
-            self._history, self.ledger = [], Ledger()
+            self._history, self.ledger, self._is_copied = [], Ledger(), False
         elif self._unplaced is not None:
             carried = self._place_history(frame, self._unplaced)
-        else:
+        elif page is None:
             self._audit(frame)
+        if page is not None and repaint is not Repaint.EVERYTHING:
+            carried = [*carried, *self._begin_page(frame, page)]
         is_new = repaint is Repaint.EVERYTHING
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
         is_placed, writer = bool(self._window.cursor_move), self._writer()
@@ -152,10 +178,6 @@ class Screen:
         fits = (self._width, self._height) in sizes
         is_higher = any(w == self._width and h > self._height for w, h in sizes)
         self._checkpoints.acknowledge(fits=fits, is_higher=is_higher)
-
-    def recheck_history(self) -> None:
-        """Compares all of history with the next frame, because its contents may be different."""
-        self._settled = 0
 
     def resize(self, width: int, height: int) -> None:
         """Changes the size; the next paint must write everything."""
@@ -198,7 +220,13 @@ class Screen:
         first = max(sure - NEAR, 0)
         near = rows[first:]
         there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
-        found = find_end_of_history(pane, near, there, sure=None if good is None else sure - first)
+        found = find_end_of_history(
+            pane,
+            near,
+            there,
+            sure=None if good is None else sure - first,
+            is_copied=self._is_copied,
+        )
         if found is None:
             return False
         if same:
@@ -244,6 +272,7 @@ class Screen:
             writer.erase_from(0)
             writer.move(0)
         else:
+            self._is_copied = True
             writer.move(len(self._window.rows) - 1)
             if self._window.rows != [""]:
                 writer.put("\r\n")
@@ -269,6 +298,36 @@ class Screen:
             log.info("rows from %d of %d in history changed", restart, len(self._history))
             self._cut_history(restart)
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
+
+    def _begin_page(self, frame: Frame, page: Page) -> Sequence[str]:
+        """Continues history with another part of the frame, if it is not continued by the frame.
+
+        Returns the text to write first.
+        """
+        rows, same = frame.rows, first_difference(self._history, frame.rows)
+        is_continued = same == len(self._history) < len(rows)
+        if is_continued and not page.is_forced:
+            return ()
+        shown = [without_markers(row) for row in self._shown_text()] if page.keeps_window else []
+        if not self._history and not any(map(strip_sequences, shown)):
+            return ()
+        # The window is full, or the page begins with the first row.
+        latest = min(same, len(rows) - self._height)
+        start = max((row for row in page.starts if row <= latest), default=0)
+        self._cut_history(min(same, start))
+        self._history += map(without_markers, rows[len(self._history) : start])
+        self._settled = 0
+        self.ledger = Ledger(committed=start, top=start)
+        self._checkpoints.begin()
+        return [*shown, *page.heading]
+
+    def _shown_text(self) -> Sequence[str]:
+        """Returns the rows of the last frame that are not history yet and do not stay."""
+        end = self._frame.history(len(self._frame.rows))
+        rows = list(self._frame.rows[self.ledger.committed : end])
+        while rows and not strip_sequences(rows[-1]).strip():
+            rows.pop()
+        return rows
 
     def _place_history(self, frame: Frame, unplaced: _Unplaced) -> Sequence[str]:
         """Finds the part of a frame of another width that was history at the old width.

@@ -107,7 +107,7 @@ def test_a_late_update_never_replaces_the_end() -> None:
         ),
     )
 
-    assert play.rows == [" ✓ edit a  +1 -1", "   -1 a", "   +1 b"]
+    assert play.rows == [" ✓ edit a  +1 -1", "     - a", "   1 + b"]
 
 
 def test_words_after_a_call_stand_below_it() -> None:
@@ -139,7 +139,12 @@ def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
     play.grow(TextDelta(content_index=0, delta="So."))
     play.handle_event(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
 
-    assert play.rows == [" ✓ read a", " ✓      b", " So.", " ● read c"]
+    assert play.rows == [
+        " ✓ read a  1 line",
+        " ✓      b  1 line",
+        " So.",
+        " ● read c",
+    ]
 
 
 def test_what_a_run_leaves_open_was_interrupted() -> None:
@@ -177,7 +182,81 @@ RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="
 def test_a_cancelled_retry_is_reported() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
-    assert Play().handle_event(RETRY, end).rows == [" ! Interrupted"]
+    assert Play().handle_event(RETRY, end).rows == [" ! Interrupted."]
+
+
+def test_retries_are_one_row_that_is_updated() -> None:
+    play, rows = Play(), []
+    failed = AssistantMessage(stop_reason="error", error_message="Overloaded")
+    for attempt in (1, 2):
+        play.handle_event(AgentStart(), MessageEnd(message=failed))
+        rows += play.rows
+        retry = AutoRetryStart(
+            attempt=attempt, max_attempts=3, delay_ms=4000, error_message="Overloaded"
+        )
+        play.handle_event(AgentEnd(messages=(), will_retry=True), retry)
+        rows += play.rows
+        assert play.screen.commit_safe_end == 0
+    play.handle_event(AgentStart()).grow(TextDelta(content_index=0, delta="Here."))
+
+    assert rows == [
+        " ✗ Overloaded",
+        " ↻ Overloaded · retrying in 4s (attempt 1 of 3)",
+        " ✗ Overloaded",
+        " ↻ Overloaded · retrying in 4s (attempt 2 of 3)",
+    ]
+    assert play.rows == [" ↻ Overloaded · retried 2 times", " Here."]
+
+
+def test_a_retry_without_success_is_one_error() -> None:
+    failed = MessageEnd(message=AssistantMessage(stop_reason="error", error_message="Overloaded"))
+    end = AutoRetryEnd(success=False, attempt=1, final_error="Overloaded")
+
+    assert Play().handle_event(failed, RETRY, AgentStart(), failed, end).rows == [
+        " ✗ Overloaded",
+        "   Retried once without success.",
+    ]
+
+
+def test_calls_of_one_row_stand_together() -> None:
+    play = Play()
+    for id, name, args, text in (
+        ("1", "ls", {}, "a"),
+        ("2", "grep", {"pattern": "x"}, "a:1: x"),
+        ("3", "read", {"path": "a"}, "x"),
+        ("4", "bash", {"command": "seq 2"}, "1\n2"),
+        ("5", "ls", {}, "a"),
+    ):
+        play.grow(TextDelta(content_index=0, delta=" "))  # some models send a blank before a call
+        play.handle_event(
+            ToolExecutionStart(tool_call_id=id, tool_name=name, args=args), ended(id, name, text)
+        )
+
+    assert [row.rstrip() for row in plain(play.screen)] == [
+        "",
+        " ✓ ls .  1 entry",
+        " ✓ grep /x/  1 match",
+        " ✓ read a  1 line",
+        "",
+        " ✓ $ seq 2",
+        "   1",
+        "   2",
+        "",
+        " ✓ ls .  1 entry",
+    ]
+
+
+def test_a_running_call_counts_its_seconds() -> None:
+    now = 0.0
+    play = Play()
+    play.look.monotonic = lambda: now
+    play.handle_event(
+        ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "make"})
+    )
+    now = 61.0
+    assert play.feed.tick()
+    assert play.rows == [" ● $ make  1m 01s"]
+    assert not play.feed.tick()
 
 
 def test_an_interrupted_retry_is_reported_once() -> None:

@@ -46,7 +46,13 @@ def test_a_long_message_is_folded() -> None:
     shared = look()
     block = UserBlock(shared, "\n\n".join(f"line {number}" for number in range(60)))
 
-    assert plain(block)[-1] == "▌ … 79 more lines (ctrl+o to expand)"
+    assert plain(block)[17:21] == [
+        "▌ line 8",
+        "▌",
+        "▌ … 95 more lines (ctrl+o to expand)",
+        "▌",
+    ]
+    assert plain(block)[-1] == "▌ line 59"
     shared.is_expanded = True
     block.invalidate()
     assert plain(block)[-1] == "▌ line 59"
@@ -89,7 +95,37 @@ def test_hidden_thoughts_leave_a_word() -> None:
     shared.hides_thinking = True
     block.invalidate()
 
-    assert plain(block) == ["", " Thinking…", "", " Yes."]
+    assert plain(block) == ["", " Thought for 1 s (ctrl+t)", "", " Yes."]
+
+
+def test_a_hidden_thought_is_named_while_it_comes_and_shows_its_duration_afterwards() -> None:
+    shared, now = look(), 0.0
+    shared.monotonic = lambda: now
+    shared.hides_thinking = True
+    block, stored = AnswerBlock(shared), AnswerBlock(shared, is_stored=True)
+    for each in (block, stored):
+        each.append("thinking", "a secret plan")
+    assert plain(block) == ["", " Thinking…"]
+    assert block.commit_safe_end == 0
+    now = 4.2
+    for each in (block, stored):
+        each.finish()
+
+    assert plain(block) == ["", " Thought for 4 s (ctrl+t)"]
+    assert plain(stored) == ["", " Thought (ctrl+t)"]
+
+
+def test_a_pasted_text_is_named_and_what_was_typed_stays() -> None:
+    shared = look()
+    pasted = "\n".join(f"\trow {number}" for number in range(200))
+    shared.add_paste(f"{pasted}\r\n")
+    text = f"Why?\n\n{pasted.replace(chr(9), '    ')}\n\nAnswer in a word."
+    block = UserBlock(shared, text)
+
+    assert plain(block)[1:] == ["▌ Why?", "▌", "▌ [paste +200 lines]", "▌", "▌ Answer in a word."]
+    shared.is_expanded = True
+    block.invalidate()
+    assert "row 199" in "\n".join(plain(block))
 
 
 @given(st.lists(st.text(alphabet="ab \n#-*`|漢_~[]()<>$\\&;:1.+=!", max_size=12), max_size=30))

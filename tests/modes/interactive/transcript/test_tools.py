@@ -44,7 +44,7 @@ def test_reads_stand_together_until_something_else_follows() -> None:
         group.add(each)
         each.end((Text(text="x"),), None, failed=False, now=0.0)
 
-    assert plain(group) == ["", " ✓ read a.py", " ✓      b.py"]
+    assert plain(group) == ["", " ✓ read a.py  1 line", " ✓      b.py  1 line"]
     assert not group.is_final
     group.is_closed = True
     assert group.is_final
@@ -64,11 +64,9 @@ def test_a_path_that_does_not_fit_keeps_its_end_and_other_titles_their_beginning
     made.end((Text(text="ok"),), {"diff": "+1 a"}, failed=False, now=0.0)
     group = ReadGroupBlock(look())
     group.add(call("read", path=path, offset=5))
-    command = ToolBlock(look(), call("bash", command="make everything at once"))
 
     assert plain(ToolBlock(look(), made), 30)[1] == " ✓ edit …p/below/it.py  +1 -0"
     assert plain(group, 30)[1] == " ● read …e/deep/below/it.py:5"
-    assert plain(command, 20)[1] == " ● $ make everythi…"
 
 
 def test_everything_of_a_title_is_there_when_expanded() -> None:
@@ -80,8 +78,23 @@ def test_everything_of_a_title_is_there_when_expanded() -> None:
     assert plain(ToolBlock(expanded, made), 20) == [
         "",
         " ✗ $ make",
-        "   everything at",
-        "   once  exit 2",
+        "     everything at",
+        "     once  exit 2",
+        "   no",
+    ]
+
+
+def test_a_command_wraps_to_a_few_rows_and_its_note_follows() -> None:
+    made = call("bash", command="make everything at once\nand then\nmore\nand more\nand more")
+    made.end((Text(text="no\n\nCommand exited with code 2"),), None, failed=True, now=0.0)
+
+    assert plain(ToolBlock(look(), made), 40) == [
+        "",
+        " ✗ $ make everything at once",
+        "     and then",
+        "     more",
+        "     … 2 more lines (ctrl+o to expand)",
+        "     exit 2",
         "   no",
     ]
 
@@ -99,7 +112,7 @@ def test_rows_that_may_still_change_are_kept_out_of_the_history() -> None:
         group.render(40)
         safe.append(group.commit_safe_end)
 
-    assert (running.commit_safe_end, safe) == (0, [1, 2, 4])
+    assert (running.commit_safe_end, safe) == (0, [0, 2, 4])
 
 
 def test_durations_are_short() -> None:

@@ -28,8 +28,12 @@ def test_paragraphs_keep_their_line_breaks() -> None:
     assert drawn("one two three\nfour", 8) == ["one two", "three", "four"]
 
 
-def test_code_stands_between_its_fences() -> None:
-    assert drawn("```py\nx = 1\n\ny\n```\n") == ["```py", "  x = 1", "  ", "  y", "```"]
+def test_code_stands_below_its_language_and_between_its_fences_as_typed() -> None:
+    typed = replace(PLAIN, keeps_list_markers=True)
+    code = "```py\nx = 1\n\ny\n```\n"
+
+    assert drawn(code) == ["  py", "  x = 1", "  ", "  y"]
+    assert drawn(code, look=typed) == ["```py", "  x = 1", "  ", "  y", "```"]
 
 
 def test_only_lines_of_code_that_are_whole_are_remembered() -> None:
@@ -47,13 +51,12 @@ def test_code_comes_in_parts() -> None:
         replace(block, has_start=False),
     ]
 
-    assert draw_blocks(parts, 20, PLAIN) == ["```py", *["  a", "  b"] * 3, "```"]
+    assert draw_blocks(parts, 20, PLAIN) == ["  py", *["  a", "  b"] * 3]
     assert [needs_gap(part) for part in parts] == [True, False, False]
 
 
 def test_a_growing_line_of_code_is_shown() -> None:
     assert draw_blocks([CodeBlock(language="", text="a\nb", has_end=False)], 20, PLAIN) == [
-        "```",
         "  a",
         "  b",
     ]
@@ -82,7 +85,10 @@ def test_lists_have_room_where_their_source_has_some() -> None:
 
 
 def test_tasks_show_whether_they_are_done() -> None:
-    assert drawn("- [x] a\n- [ ] b\n") == ["- [x] a", "- [ ] b"]
+    typed = replace(PLAIN, keeps_list_markers=True)
+
+    assert drawn("- [x] a\n- [ ] b\n\n1. [x] c\n") == ["☑ a", "☐ b", "", "1. ☑ c"]
+    assert drawn("- [x] a\n- [ ] b\n", look=typed) == ["- [x] a", "- [ ] b"]
 
 
 @pytest.mark.behaviour("tables-and-lists")
@@ -90,9 +96,7 @@ def test_numbers_go_on_after_code() -> None:
     assert drawn("1. a\n```\nx\n```\n2. b\n3. c\n") == [
         "1. a",
         "",
-        "```",
         "  x",
-        "```",
         "",
         "2. b",
         "3. c",

@@ -90,11 +90,11 @@ def test_a_possible_table_head_is_not_stable() -> None:
 def test_whole_lines_of_code_stay_also_inside_of_lists_and_quotes() -> None:
     assert settled("- do\n  ```sh\n  one\n  two\n  thr") == [
         "- do",
-        "  ```sh",
+        "    sh",
         "    one",
         "    two",
     ]
-    assert settled("> ```sh\n> one\n> tw") == ["│ ```sh", "│   one"]
+    assert settled("> ```sh\n> one\n> tw") == ["│   sh", "│   one"]
 
 
 def test_of_a_quote_everything_but_the_end_of_its_last_block_stays() -> None:

@@ -101,7 +101,7 @@ def test_no_sequence_of_a_source_reaches_the_terminal(text: str, is_streaming: b
 def test_line_ends_and_tabs_are_made_uniform() -> None:
     widget = Markdown("a\r\nb\r```\r\n\tc\r\n```\r\n", 0, 0)
 
-    assert widget.render(20) == ["a", "b", "", "```", "      c", "```"]
+    assert widget.render(20) == ["a", "b", "", "      c"]
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")

@@ -192,7 +192,7 @@ async def copy(ui: Ui, arguments: str) -> None:
     text = ui.port.facts.last_answer()
     if text is None:
         raise PiError("There is no answer to copy yet.")
-    await _copy(ui, text, "the last answer")
+    await copy_text(ui, text, "the last answer")
 
 
 async def dump(ui: Ui, arguments: str) -> None:
@@ -200,10 +200,11 @@ async def dump(ui: Ui, arguments: str) -> None:
     text = await ui.port.exports.text()
     if not text:
         raise PiError(NOTHING_TO_DUMP)
-    await _copy(ui, text, "the session")
+    await copy_text(ui, text, "the session")
 
 
-async def _copy(ui: Ui, text: str, what: str) -> None:
+async def copy_text(ui: Ui, text: str, what: str) -> None:
+    """Copies a text and reports it; ``what`` names it."""
     copied = await ui.clipboard.copy(text)
     if copied.confirmed:
         ui.notify(f"Copied {what}.", "success")

@@ -201,6 +201,11 @@ class TransientNotice:
         self._text, self._token = one_line(text), token
         self.invalidate()
 
+    def end_progress(self) -> None:
+        """Removes a notice about work in progress, which ends with an ellipsis."""
+        if self._text.endswith("…"):
+            self.show("")
+
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
         self._memory.forget()

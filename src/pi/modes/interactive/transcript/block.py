@@ -12,7 +12,7 @@ from msgspec import UnsetType
 
 from pi.ai.json_text import parse_partial
 from pi.ai.messages import Image, Json, Text
-from pi.base.terminal_text import sanitise
+from pi.base.terminal_text import sanitise, sanitise_keeping_style
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
 from pi.tui.component import RowCache
@@ -42,6 +42,8 @@ class ToolCallState:
         self.state: State = "asking"
         self.text = ""
         """The output of the tool, sanitised."""
+        self.styled = ""
+        """The same with its colours, of a command."""
         self.images: tuple[Image, ...] = ()
         self.seconds: float | None = None
         """The duration, once it has ended."""
@@ -94,6 +96,12 @@ class ToolCallState:
         self.asked(arguments)
         self.state, self._began = "running", now
 
+    def elapsed(self, now: float) -> float:
+        """Returns the duration, so far or in total; 0 of a stored call."""
+        if self.seconds is not None:
+            return self.seconds
+        return max(now - self._began, 0.0) if self.state == "running" else 0.0
+
     def show(self, content: Sequence[Text | Image], details: Any) -> None:
         """Updates the output; ignored once the call has ended."""
         if not self.has_ended:
@@ -114,7 +122,11 @@ class ToolCallState:
 
     def _take(self, content: Sequence[Text | Image], details: Any) -> None:
         text = "\n".join(part.text for part in content if isinstance(part, Text))
-        self.text = sanitise(_last_written(text) if self.name == "bash" else text)
+        if self.name == "bash":
+            text = _last_written(text)
+        self.text = self.styled = sanitise(text)
+        if self.name == "bash" and "\x1b[" in text:
+            self.styled = sanitise_keeping_style(text).removesuffix("\x1b[0m")
         self.images = tuple(part for part in content if isinstance(part, Image))
         self._details = None if isinstance(details, UnsetType) else details
 
@@ -169,6 +181,11 @@ THINKING = "Thinking…"
 """The default label of hidden thinking."""
 
 
+MAX_PASTES = 20
+MIN_PASTED_LINES = 11
+"""Lines from which the editor shows a marker as well."""
+
+
 @dataclass
 class TranscriptOptions:
     """One for all blocks. After a change the transcript must be redrawn."""
@@ -185,11 +202,23 @@ class TranscriptOptions:
     """The label of hidden thinking."""
     pad: int = 1
     has_hyperlinks: bool = False
+    marks_prompts: bool = False
+    """Whether the terminal can jump to prompts."""
     graphics: Graphics | None = None
     """``None`` if images are not shown."""
     image_columns: int = 60
+    pastes: list[str] = field(default_factory=list)
+    """Long texts that were pasted, the last ones: messages name them instead of showing them."""
+    thinking_key: Callable[[], str] = lambda: "ctrl+t"
+    """The key that shows and hides thinking."""
     views: RendererHooks = field(default_factory=RendererHooks)
     """Hooks of extensions."""
+
+    def add_paste(self, text: str) -> None:
+        """Remembers a pasted text, as the editor inserts it."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ").strip("\n")
+        if text.count("\n") >= MIN_PASTED_LINES - 1:
+            self.pastes = [*self.pastes[1 - MAX_PASTES :], text]
 
     def short_path(self, path: str) -> str:
         """A path relative to the working directory or the home directory."""
@@ -239,12 +268,12 @@ def clipped(rows: list[str], width: int) -> list[str]:
     return [truncate_to_width(row, width, "…") for row in rows]
 
 
-def hanging(title: str, width: int) -> list[str]:
+def hanging(title: str, width: int, *, indent: str = "  ") -> list[str]:
     """Wraps a title; continuation rows are indented."""
     if visible_width(title) <= width:
         return [title]
-    first, *others = wrap_text(title, max(width - 2, 1))
-    return [first, *(f"  {row}" for row in others)]
+    first, *others = wrap_text(title, max(width - len(indent), 1))
+    return [first, *(f"{indent}{row}" for row in others)]
 
 
 # Images in the transcript, each drawn by one widget while it is shown.

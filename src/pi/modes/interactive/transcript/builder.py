@@ -62,6 +62,7 @@ from pi.modes.interactive.transcript.messages import (
 )
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
+    FailureBlock,
     NoticeBlock,
     UserBashBlock,
     tokens,
@@ -80,13 +81,18 @@ class TranscriptBuilder:
     def __init__(self, look: TranscriptOptions, add: Add) -> None:
         self._look = look
         self._add = add
+        self._last: Component | None = None
         self._answer: AnswerBlock | None = None
         self._group: ReadGroupBlock | None = None
         self._calls: dict[str, tuple[ToolCallState, ToolBlock | ReadGroupBlock]] = {}
         """Running calls by id."""
         self._streamed: dict[int, str] = {}
         """Ids of the calls in the streaming answer, by their index."""
+        self._failure: FailureBlock | None = None
+        """The failed answer that may still be retried."""
         self._waits_to_retry = False
+        self._ticked: dict[str, int] = {}
+        """The seconds that running calls show."""
 
     def handle_event(self, event: object) -> None:
         """Handles a session event."""
@@ -110,6 +116,8 @@ class TranscriptBuilder:
                 )
             case AgentEnd() | AgentSettled():
                 self._interrupt()
+                if isinstance(event, AgentSettled):
+                    self._settle_failure()
             case _:
                 self._hear_rest(event)
 
@@ -120,12 +128,18 @@ class TranscriptBuilder:
                 self._begin(msgspec.convert(entry, Custom))
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
                 self._compacted(result.tokens_before, result.summary)
-            case AutoRetryStart():
+            case AutoRetryStart(delay_ms=delay):
                 self._waits_to_retry = True
+                if self._failure is not None:
+                    until = self._now() + delay / 1000
+                    self._failure.wait(until, event.attempt, event.max_attempts)
             case AgentStart():
                 self._waits_to_retry = False
             case AutoRetryEnd(success=False):
                 self._given_up(event)
+            case AutoRetryEnd() if self._failure is not None:
+                self._failure.recover()
+                self._failure = None
 
     def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
         """Shows a stored conversation, with the entries of extensions."""
@@ -142,22 +156,53 @@ class TranscriptBuilder:
                 case _:
                     self._begin(message)
         self._interrupt()
+        self._settle_failure()
+
+    def tick(self) -> bool:
+        """Updates durations and waits; returns whether there is anything to paint."""
+        seconds = {
+            id: int(call.elapsed(self._now()))
+            for id, (call, _) in self._calls.items()
+            if call.state == "running"
+        }
+        for id in [id for id in seconds if seconds[id] != self._ticked.get(id, 0)]:
+            self._changed(id)
+        is_changed = seconds != self._ticked or self._waits_to_retry
+        self._ticked = seconds
+        if self._failure is not None and self._waits_to_retry:
+            self._failure.invalidate()
+        return is_changed
+
+    @property
+    def _tool_above(self) -> ToolBlock | ReadGroupBlock | None:
+        """The last block, if it is of a tool."""
+        last = self._last
+        return last if isinstance(last, ToolBlock | ReadGroupBlock) else None
+
+    def _append(self, block: Component) -> None:
+        if not isinstance(block, AnswerBlock):  # it is the last one only if it has any text
+            self._last = block
+        self._add(block)
 
     def add(self, block: Component) -> None:
         """Adds a block; the open one is finished."""
         self._close()
-        self._add(block)
+        if self._failure is not None:  # another attempt is answered
+            self._failure.recover()
+            self._failure = None
+        self._append(block)
 
     def remark(self, block: Component) -> None:
         """Adds a notice; a streaming answer continues above it."""
         self._close_group()
-        self._add(block)
+        self._append(block)
 
     # Messages -------------------------------------------------------------------------------------
 
     def _begin(self, message: Any) -> None:
         match message:
             case UserMessage(content=content):
+                self._settle_failure()
                 words, images = _parts(content)
                 self.add(UserBlock(self._look, words, images))
             case CustomMessage(display=True, content=content):
@@ -200,15 +245,15 @@ class TranscriptBuilder:
                 self._call(call.id, call.name).asked(call.arguments)
                 self._changed(call.id)
 
-    def _say(self, kind: Kind, text: str) -> None:
+    def _say(self, kind: Kind, text: str, *, is_stored: bool = False) -> None:
         if self._answer is None:
-            self._open(kind)
+            self._open(kind, is_stored=is_stored)
         if self._answer is not None:
             self._answer.append(kind, text)
 
-    def _open(self, kind: Kind) -> None:
+    def _open(self, kind: Kind, *, is_stored: bool = False) -> None:
         if self._answer is None:
-            answer = AnswerBlock(self._look)
+            answer = AnswerBlock(self._look, is_stored=is_stored)
             self.add(answer)
             self._answer = answer
         self._answer.open(kind)
@@ -220,18 +265,25 @@ class TranscriptBuilder:
                 if call.id in self._calls:
                     self._calls[call.id][0].interrupt()
                     self._forget(call.id)
-        if notice := _ending(message):
-            level, text = notice
-            self.add(NoticeBlock(self._look, text, "error" if level == "error" else "warning"))
+        match _ending(message):
+            case ("error", text) if self._failure is not None:
+                self._failure.fail(text)
+            case ("error", text):
+                failure = FailureBlock(self._look, text)
+                self.add(failure)
+                self._failure = failure
+            case (_, text):
+                self._settle_failure()
+                self.add(NoticeBlock(self._look, text, "warning"))
 
     def _remember(self, message: AssistantMessage) -> None:
         """Shows an answer that was complete before the screen was connected."""
         for part in message.content:
             match part:
                 case Text(text=text) if text.strip():
-                    self._say("text", text)
+                    self._say("text", text, is_stored=True)
                 case Thinking(thinking=text) if text.strip():
-                    self._say("thinking", text)
+                    self._say("thinking", text, is_stored=True)
                 case ToolCall(id=id, name=name, arguments=arguments):
                     self._call(id, name).asked(arguments)
                     self._changed(id)
@@ -239,12 +291,23 @@ class TranscriptBuilder:
 
     def _given_up(self, end: AutoRetryEnd) -> None:
         """Reports why retrying stopped: cancelled or attempts exhausted."""
+        failure, self._failure = self._failure, None
         if end.final_error != CANCELLED:
             times = "once" if end.attempt == 1 else f"{end.attempt} times"
-            self.add(NoticeBlock(self._look, f"Retried {times} without success.", "warning"))
-        elif self._waits_to_retry:  # an interrupted answer is reported with the answer itself
-            self.add(NoticeBlock(self._look, _INTERRUPTED, "warning"))
+            ending = f"Retried {times} without success."
+        else:
+            # An interrupted answer is reported with the answer itself.
+            ending = f"{_INTERRUPTED}." if self._waits_to_retry else ""
+        if failure is not None:
+            failure.give_up(ending)
+        elif ending:
+            self.add(NoticeBlock(self._look, ending, "warning"))
         self._waits_to_retry = False
+
+    def _settle_failure(self) -> None:
+        if self._failure is not None:
+            self._failure.settle()
+            self._failure = None
 
     def _compacted(self, before: int, summary: str) -> None:
         title = f"Compacted from {tokens(before)} tokens"
@@ -261,12 +324,13 @@ class TranscriptBuilder:
 
     def _block_for(self, call: ToolCallState) -> ToolBlock | ReadGroupBlock:
         if call.name != "read":
-            block = ToolBlock(self._look, call)
+            self._close()
+            block = ToolBlock(self._look, call, above=self._tool_above)
             self.add(block)
             return block
         self._close_answer()
         if self._group is None:
-            group = ReadGroupBlock(self._look)
+            group = ReadGroupBlock(self._look, above=self._tool_above)
             self.add(group)
             self._group = group
         self._group.add(call)
@@ -313,6 +377,8 @@ class TranscriptBuilder:
     def _close_answer(self) -> None:
         if self._answer is not None:
             self._answer.finish()
+            if not self._answer.is_empty:
+                self._last = self._answer
             self._answer = None
 
     def _now(self) -> float:

@@ -10,6 +10,7 @@ from pi.ai.messages import Image
 from pi.base.terminal_text import one_line
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import (
+    THINKING,
     Block,
     ImageCache,
     MarkdownKind,
@@ -17,13 +18,16 @@ from pi.modes.interactive.transcript.block import (
     clipped,
     more_rows,
 )
+from pi.tui.component import PROMPT_MARK
 from pi.tui.text.width import pad_to_width
 from pi.tui.widgets.markdown.widget import Markdown
 
 Kind: TypeAlias = Literal["text", "thinking"]
 
-USER_ROWS = 40
+USER_ROWS = 24
 """Rows of a user message shown while folded."""
+USER_END_ROWS = 6
+"""How many of them are its last ones."""
 
 _BAR = "▌"
 _SKILL = re.compile(
@@ -41,7 +45,7 @@ class UserBlock(Block):
         self._images = images
         self._pictures = ImageCache(look)
         self._whole = self._markdown(text)
-        self._short = self._markdown(as_typed(text))
+        self._short = self._markdown(without_pastes(as_typed(text), look.pastes))
 
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
@@ -58,8 +62,12 @@ class UserBlock(Block):
         else:
             rows = self._short.render(inside)
             if (hidden := len(rows) - USER_ROWS) > 1:
-                rows = [*rows[:USER_ROWS], *clipped([more_rows(hidden, self.look)], inside)]
+                more = clipped([more_rows(hidden, self.look)], inside)
+                # A question often stands below the text that it is about.
+                rows = [*rows[: USER_ROWS - USER_END_ROWS], *more, *rows[-USER_END_ROWS:]]
         shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
+        if shown and self.look.marks_prompts:
+            shown[0] = PROMPT_MARK + shown[0]
         return shown + self._pictures.rows(self._images, width)
 
     def _markdown(self, text: str) -> Markdown:
@@ -79,6 +87,13 @@ def as_typed(text: str) -> str:
     """Returns a message with the user's text in place of inserted skills and files."""
     text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
     return _without_files(text)
+
+
+def without_pastes(text: str, pastes: Sequence[str]) -> str:
+    """Returns a message with ``[paste +200 lines]`` in place of pasted texts."""
+    for pasted in sorted(pastes, key=len, reverse=True):
+        text = text.replace(pasted, f"[paste +{pasted.count(chr(10)) + 1} lines]")
+    return text
 
 
 def _without_files(text: str) -> str:
@@ -131,9 +146,11 @@ class AnswerBlock:
     terminal's history while it is streaming.
     """
 
-    def __init__(self, look: TranscriptOptions) -> None:
+    def __init__(self, look: TranscriptOptions, *, is_stored: bool = False) -> None:
         self.is_final = False
         self._look = look
+        self._is_stored = is_stored
+        """Whether it was complete before it is drawn: its duration is not known."""
         self._parts: list[_Part] = []
         self._drawn: list[list[str]] = []
         self._rows: list[str] = []
@@ -147,12 +164,17 @@ class AnswerBlock:
     def open(self, kind: Kind) -> None:
         """Starts another part."""
         self._finish_part()
-        self._parts.append(_Part(kind, self._look))
+        self._parts.append(_Part(kind, self._look, is_stored=self._is_stored))
 
     def finish(self) -> None:
         """The answer is complete."""
         self._finish_part()
         self.is_final = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no text, only spaces: some models send these before a tool call."""
+        return not any(part.has_text for part in self._parts)
 
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
@@ -185,11 +207,14 @@ class AnswerBlock:
 class _Part:
     """One text or thinking part. What arrives between two frames is parsed once."""
 
-    def __init__(self, kind: Kind, look: TranscriptOptions) -> None:
+    def __init__(self, kind: Kind, look: TranscriptOptions, *, is_stored: bool = False) -> None:
         self.kind: Kind = kind
         self._look = look
+        self._began = None if is_stored else look.monotonic()
+        self._seconds: float | None = None
         self._new: list[str] = []
-        self._hidden: list[str] | None = None
+        self._hidden: tuple[int, list[str]] | None = None
+        """The row of a hidden thought, and its width."""
         self._is_complete = False
         is_thought = kind == "thinking"
         said: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
@@ -206,12 +231,19 @@ class _Part:
             is_streaming=True,
         )
 
+    @property
+    def has_text(self) -> bool:
+        return bool(self._markdown.text.strip() or "".join(self._new).strip())
+
     def append(self, text: str) -> None:
         self._new.append(text)
 
     def finish(self) -> None:
         if not self._is_complete:
             self._is_complete = True
+            if self._began is not None:
+                self._seconds = self._look.monotonic() - self._began
+            self._hidden = None
             self._markdown.finish("".join(self._new))
             self._new = []
 
@@ -223,16 +255,28 @@ class _Part:
         self._take()
         if not self._is_hidden:
             return self._markdown.render(width)
-        if self._hidden is None:
+        if self._hidden is None or self._hidden[0] != width:
             paint = self._look.theme.paint("thinkingText", italic=True)
-            self._hidden = [" " * self._look.pad + paint(self._look.thinking_label)]
-        return self._hidden if self._markdown.text.strip() else []
+            rows = clipped([" " * self._look.pad + paint(self._label)], width)
+            self._hidden = (width, rows)
+        return self._hidden[1] if self._markdown.text.strip() else []
 
     @property
     def settled(self) -> int:
         """How many of the rows drawn last have final text."""
         rows = self._markdown.settled_end
-        return 1 if self._is_hidden or rows is None else rows
+        if self._is_hidden:
+            return 1 if self._is_complete else 0
+        return 1 if rows is None else rows
+
+    @property
+    def _label(self) -> str:
+        """What stands for a hidden thought: how long it took, once it is complete."""
+        look, key = self._look, self._look.thinking_key()
+        if not self._is_complete or look.thinking_label != THINKING:
+            return look.thinking_label
+        seconds = f" for {max(round(self._seconds), 1)} s" if self._seconds is not None else ""
+        return f"Thought{seconds}{f' ({key})' if key else ''}"
 
     @property
     def _is_hidden(self) -> bool:

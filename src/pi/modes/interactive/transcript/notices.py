@@ -89,6 +89,69 @@ class NoticeBlock(Block):
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
 
+class FailureBlock(Block):
+    """A failed answer and its retries: one row that is updated until the outcome is known."""
+
+    commit_safe_end = 0
+    """The whole block changes until it is final."""
+
+    def __init__(self, look: TranscriptOptions, error: str) -> None:
+        super().__init__(look)
+        self.is_final = False
+        self._error = sanitise(describe_provider_error(error)).strip()
+        self._failures = 1
+        self._wait: tuple[float, int, int] | None = None
+        """When the next attempt begins, its number, and how many there are."""
+        self._ending = ""
+
+    def fail(self, error: str) -> None:
+        """Another attempt has failed."""
+        self._error = sanitise(describe_provider_error(error)).strip()
+        self._failures += 1
+        self._wait = None
+        self.invalidate()
+
+    def wait(self, until: float, attempt: int, most: int) -> None:
+        """Another attempt will be made."""
+        self._wait = (until, attempt, most)
+        self.invalidate()
+
+    def recover(self) -> None:
+        """A retry was answered: what has failed is no error any more."""
+        if not self.is_final:
+            times = "once" if self._failures == 1 else f"{self._failures} times"
+            self._end(f"retried {times}")
+
+    def give_up(self, ending: str) -> None:
+        """No further attempt is made; ``ending`` is a sentence, or empty."""
+        self._error = "\n".join(filter(None, (self._error, ending)))
+        self._end("")
+
+    def settle(self) -> None:
+        """It was not retried."""
+        if not self.is_final:
+            self._end("")
+
+    def draw(self, width: int) -> list[str]:
+        """The error, or one row while and after it was retried."""
+        if self._wait is None and not self._ending:
+            return NoticeBlock(self.look, self._error, "error").draw(width)
+        note, token = self._ending, "dim"
+        if self._wait is not None and not self.is_final:
+            until, attempt, most = self._wait
+            seconds = round(until - self.look.monotonic())
+            when = f"retrying in {seconds}s" if seconds > 0 else "retrying"
+            note, token = f"{when} (attempt {attempt} of {most})", "warning"
+        room = max(width - visible_width(note) - 7, 8)
+        what = truncate_to_width(one_line(self._error), room, "…")
+        row = f" {self.look.theme.paint(token)(f'↻ {what} · {note}')}"
+        return [truncate_to_width(row, width, "…")]
+
+    def _end(self, ending: str) -> None:
+        self._ending, self._wait, self.is_final = ending, None, True
+        self.invalidate()
+
+
 class OutputBlock(Block):
     """The output of a command; its own space above and below is trimmed."""
 

@@ -47,6 +47,10 @@ class TranscriptView:
         """Handles a session event."""
         self._feed.handle_event(event)
 
+    def tick(self) -> bool:
+        """Updates durations and waits; returns whether there is anything to paint."""
+        return self._feed.tick()
+
     def clear(self) -> None:
         """Clears the transcript for another conversation."""
         self._blocks.clear()

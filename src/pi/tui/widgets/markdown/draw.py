@@ -270,22 +270,29 @@ def _draw_heading(heading: Heading, width: int, style: MarkdownStyle) -> list[st
 
 
 def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws code between its fences. An incomplete line is not highlighted."""
+    """Draws indented code below its language. An incomplete line is not highlighted.
+
+    Fences are drawn for text of the user only: elsewhere the indentation and the colours show
+    where the code ends.
+    """
     theme = style.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
     rows: list[str] = []
-    if block.has_start:
-        rows += wrap_text(theme.code_border(f"```{block.language}"), width)
     indent = theme.code_indent()
     inside = width - visible_width(indent)
     if inside < _MIN_INSIDE:
         indent, inside = "", width
+    keeps_fences = style.keeps_list_markers
+    if block.has_start and keeps_fences:
+        rows += wrap_text(theme.code_border(f"```{block.language}"), width)
+    elif block.has_start and block.language:
+        rows += [indent + row for row in wrap_text(theme.code_border(block.language), inside)]
     drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
     if growing:  # not cached: an incomplete line is never drawn twice
         drawn += wrap_text(theme.code_block(growing), inside)
     rows += [indent + row for row in drawn]
-    if block.has_end:
+    if block.has_end and keeps_fences:
         rows += wrap_text(theme.code_border("```"), width)
     return rows
 
@@ -342,5 +349,9 @@ def _marker(block: List, place: int, style: MarkdownStyle) -> str:
         marker = "-"
     else:
         marker = f"{block.first_number + place}."
-    box = {None: "", True: "[x] ", False: "[ ] "}[item.is_checked]
-    return f"{marker} {box}"
+    if item.is_checked is None:
+        return f"{marker} "
+    if style.keeps_list_markers:
+        return f"{marker} [{'x' if item.is_checked else ' '}] "
+    box = "☑ " if item.is_checked else "☐ "
+    return box if block.first_number is None else f"{marker} {box}"

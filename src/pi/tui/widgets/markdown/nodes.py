@@ -168,4 +168,4 @@ class MarkdownStyle(Record):
     has_hyperlinks: bool = False
     """Whether the terminal supports OSC 8; otherwise URLs are written out."""
     keeps_list_markers: bool = False
-    """Whether bullets and numbers are shown as typed, as for text of the user."""
+    """Whether bullets, numbers and fences are shown as typed, as for text of the user."""

@@ -17,8 +17,10 @@ def shown(
     """Title, rows and note."""
     made: TranscriptOptions = look()
     made.is_expanded = expanded
-    title, rows, note = view(call, made, width)
-    return strip_sequences(title), [strip_sequences(row) for row in rows], strip_sequences(note)
+    drawn = view(call, made, width)
+    title = "\n".join((drawn.title, *drawn.more_title))
+    rows = [strip_sequences(row).rstrip() for row in drawn.rows]
+    return strip_sequences(title), rows, strip_sequences(drawn.note)
 
 
 def done(

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from pi.ai.messages import Text
 from pi.modes.interactive.transcript.tool_views.shell_tools import bash_view
-from tests.modes.interactive.transcript.looks import call
+from pi.modes.interactive.transcript.tools import ToolBlock
+from pi.tui.style import ColourDepth
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.transcript.looks import call, look, plain
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 
 SEQ = "\n".join(str(number) for number in range(1, 10))
@@ -41,24 +44,46 @@ def test_a_command_without_output_reports_it() -> None:
 def test_a_command_of_many_lines_is_folded() -> None:
     made = call("bash", command="\n".join(f"line {number}" for number in range(8)))
 
-    assert shown(bash_view, made) == (
-        "line 0",
-        [
-            "  line 1",
-            "  line 2",
-            "  line 3",
-            "  line 4",
-            "  … 3 more lines (ctrl+o to expand)",
-        ],
-        "",
-    )
+    assert plain(ToolBlock(look(), made))[1:] == [
+        " ● $ line 0",
+        "     line 1",
+        "     line 2",
+        "     … 5 more lines (ctrl+o to expand)",
+    ]
 
 
 def test_the_lines_of_a_command_stand_apart_from_what_it_writes() -> None:
     made = done(call("bash", command="cd a\nmake all"), "ok")
 
-    assert shown(bash_view, made) == ("cd a", ["  make all", "ok"], "")
-    assert shown(bash_view, made, expanded=True, width=8)[1] == ["  make", "  all", "ok"]
+    assert plain(ToolBlock(look(), made)) == ["", " ✓ $ cd a", "     make all", "   ok"]
+
+
+def test_colours_of_the_output_stay_and_span_lines() -> None:
+    red, reset = "\x1b[31m", "\x1b[0m"
+    made = done(call("bash", command="x"), f"{red}one\ntwo{reset} three\x1b[2Jfour")
+    rows = bash_view(made, look(), 60).rows
+
+    assert [strip_sequences(row) for row in rows] == ["one", "two threefour"]
+    assert all("31m" in row for row in rows)
+    assert "\x1b[2J" not in "".join(rows)
+    assert made.text == "one\ntwo threefour"
+
+
+def test_a_style_cannot_hide_output_and_is_left_out_without_colours() -> None:
+    made = done(call("bash", command="x"), "\x1b[8mhidden\x1b[0m \x1b[38;5;8mgrey\x1b[0m")
+
+    (row,) = bash_view(made, look(), 60).rows
+    assert "\x1b[8m" not in row
+    assert "38;5;8m" in row
+    (row,) = bash_view(made, look(ColourDepth.NONE), 60).rows
+    assert row == "hidden grey"
+
+
+def test_an_exit_code_below_open_colours_is_a_note() -> None:
+    text = "\x1b[31mno\n\nCommand exited with code 2"
+    made = done(call("bash", command="x"), text, failed=True)
+
+    assert shown(bash_view, made) == ("x", ["no"], "exit 2")
 
 
 def test_a_long_line_fills_at_most_the_rows_of_the_tail_and_says_that_there_is_more() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from pi.modes.interactive.transcript.tool_views.file_tools import DIFF_ROWS, edit_view
+from pi.tui.style import ColourDepth
+from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import call, look
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 
@@ -19,37 +21,68 @@ def test_the_diff_is_shown_afterwards() -> None:
     diff = " 1 a\n-2 b\n+2 c\n+3 d"
     made = done(call("edit", path="x.py", edits=EDITS), "ok", details={"diff": diff})
 
-    assert shown(edit_view, made) == ("x.py", diff.split("\n"), "+2 -1")
+    rows = ["1   a", "  - b", "2 + c", "3 + d"]  # the numbers are those of the new text
+    assert shown(edit_view, made) == ("x.py", rows, "+2 -1")
+
+
+def test_kept_lines_below_a_change_have_new_numbers() -> None:
+    diff = " 1 a\n-2 b\n 3 c\n   ...\n 8 h\n+8 x\n 9 i"
+    made = done(call("edit", path="x.py"), "ok", details={"diff": diff})
+
+    assert shown(edit_view, made)[1] == [
+        "1   a",
+        "  - b",
+        "2   c",
+        "    ⋯",
+        "7   h",
+        "8 + x",
+        "9   i",
+    ]
 
 
 def test_the_lines_of_a_diff_have_their_colours() -> None:
-    made, theme = look(), look().theme
-    diff = done(call("edit", path="x"), "ok", details={"diff": "-1 a\n+1 b\n 2 c"})
+    diff = "-1 return 1\n+1 if True:\n 2 c"
+    for path, text in (("x", "toolDiffRemoved"), ("x.py", "")):
+        made = done(call("edit", path=path), "ok", details={"diff": diff})
+        shared = look()
+        paint = shared.theme.paint
+        code = (
+            paint(text)("return 1")
+            if text
+            else (paint("syntaxKeyword")("return") + " " + paint("syntaxNumber")("1"))
+        )
+        row = edit_view(made, shared, 20).rows[0]
 
-    rows = edit_view(diff, made, 40).rows
+        sign = paint("dim")(" ") + " " + paint("toolDiffRemoved")("-")
+        assert row == paint("toolDiffRemovedBg")(f"{sign} {code}" + " " * 8)
 
-    assert list(rows) == [
-        theme.paint("toolDiffRemoved")("-1 a"),
-        theme.paint("toolDiffAdded")("+1 b"),
-        theme.paint("toolDiffContext")(" 2 c"),
-    ]
+
+def test_without_backgrounds_signs_and_colours_are_left() -> None:
+    diff = "-1 x = spam(1)\n+1 x = eggs(1)"
+    made = done(call("edit", path="x.py"), "ok", details={"diff": diff})
+    rows = {depth: edit_view(made, look(depth), 30).rows for depth in ColourDepth}
+
+    assert "48;" not in "".join(rows[ColourDepth.BASIC])
+    assert "\x1b[4;31m\x1b[31mspam" in rows[ColourDepth.BASIC][0]
+    assert strip_sequences(rows[ColourDepth.NONE][1]).rstrip() == "1 + x = eggs(1)"
 
 
 def test_words_that_differ_stand_out() -> None:
-    made, theme = look(), look().theme
-    diff = "-1 x = spam(1)\n-2 y\n+1 x = eggs(1)\n+2 y\n+3 z"
-    unpaired = done(call("edit", path="x"), "ok", details={"diff": diff})
-    paired = done(call("edit", path="x"), "ok", details={"diff": "-1 x = spam(1)\n+1 x = eggs(1)"})
+    theme = look().theme
+    paired = "-1 x = spam(1)\n+1 x = eggs(1)"
+    others = "-1 first = 1\n-2 x = spam(1)\n+1 x = eggs(1)"
+    for diff in (paired, others):  # as many lines on both sides, or not
+        made = done(call("edit", path="x"), "ok", details={"diff": diff})
+        *_, old, new = edit_view(made, look(), 40).rows
 
-    old, new = theme.paint("toolDiffRemoved"), theme.paint("toolDiffAdded")
-    assert edit_view(unpaired, made, 40).rows[0] == old("-1 x = spam(1)")
-    assert list(edit_view(paired, made, 40).rows) == [
-        old("-1 ")
-        + old("x = ")
-        + theme.paint("toolDiffRemoved", inverse=True)("spam")
-        + old("(1)"),
-        new("+1 ") + new("x = ") + theme.paint("toolDiffAdded", inverse=True)("eggs") + new("(1)"),
-    ]
+        for row, token, word in (
+            (old, "toolDiffRemoved", "spam"),
+            (new, "toolDiffAdded", "eggs"),
+        ):
+            assert (
+                theme.paint(f"{token}WordBg")(theme.paint(token)(word)).removesuffix("\x1b[49m")
+                in row
+            )
 
 
 def test_a_long_diff_is_folded() -> None:
@@ -58,16 +91,29 @@ def test_a_long_diff_is_folded() -> None:
 
     assert shown(edit_view, made) == (
         "x",
-        [*lines[:DIFF_ROWS], f"… {1000 - DIFF_ROWS} more lines (ctrl+o to expand)"],
+        [
+            *(f"{number:>2} + x" for number in range(DIFF_ROWS)),
+            f"… {1000 - DIFF_ROWS} more lines (ctrl+o to expand)",
+        ],
         "+1000 -0",
     )
-    assert shown(edit_view, made, expanded=True)[1] == lines
+    every = [f"{number:>3} + x" for number in range(1000)]
+    assert shown(edit_view, made, expanded=True)[1] == every
 
 
 def test_a_failure_is_reported() -> None:
     made = done(call("edit", path="x", edits=EDITS), "Could not find it.", failed=True)
 
-    assert shown(edit_view, made) == ("x", ["Could not find it."], "")
+    sought = ["Could not find it.", "It was looking for:", "- a", "- b"]
+    assert shown(edit_view, made) == ("x", sought, "")
+    assert shown(edit_view, made, expanded=True)[1] == [*sought, "+ c"]
+
+
+def test_a_failure_of_one_of_several_edits_shows_that_one() -> None:
+    edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}]
+    made = done(call("edit", path="x", edits=edits), "edits[1] was not found.", failed=True)
+
+    assert shown(edit_view, made)[1][-1:] == ["- c"]
 
 
 def test_half_received_edits_are_no_trouble() -> None:

@@ -25,7 +25,7 @@ def test_the_title_names_the_lines(arguments: dict[str, object], title: str) -> 
 def test_what_was_read_is_seen_when_expanded() -> None:
     made = done(call("read", path="a.txt"), "one\ntwo\n")
 
-    assert shown(read_view, made)[1] == []
+    assert shown(read_view, made) == ("a.txt", [], "2 lines")
     assert shown(read_view, made, expanded=True)[1] == ["one", "two"]
 
 

@@ -39,8 +39,8 @@ def test_no_view_lets_anything_but_styles_through(name: str, text: str, failed: 
     for expanded in (False, True):
         shared = look()
         shared.is_expanded = expanded
-        title, rows, note = view_of(name)(made, shared, 40)
-        assert commands_in((title, *rows, note)) == []
+        view = view_of(name)(made, shared, 40)
+        assert commands_in((view.title, *view.more_title, *view.rows, view.note)) == []
 
 
 def test_heads_and_tails_are_folded() -> None:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from pi.base.terminal_text import one_line, sanitise
-from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
+from pi.modes.interactive.transcript.block import (
+    ToolCallState,
+    TranscriptOptions,
+    clipped,
+    more_rows,
+)
+from pi.modes.interactive.transcript.tool_views.diffs import (
+    MAX_PAIRS,
+    DiffLine,
+    diff_rows,
+    read_diff,
+    with_words,
+)
 from pi.modes.interactive.transcript.tool_views.view import ToolView, counted, failure, folded_head
 from pi.tui.widgets.markdown.highlight import highlight
 
@@ -24,16 +35,33 @@ _LANGUAGES = {
 
 
 def read_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
-    """read: the path with its lines; the content only when expanded."""
+    """read: the path with its lines, and their number; the content only when expanded."""
     path = look.short_path(one_line(call.argument("path"))) or "…"
     title = look.theme.paint("accent")(path) + look.theme.paint("warning")(_window(call))
     if call.state == "failed":
         return ToolView(title, failure(call, look, width))
+    note = look.theme.paint("dim")(_line_count(call)) if call.state == "done" else ""
     if not look.is_expanded or call.images:
-        return ToolView(title)
-    return ToolView(
-        title, folded_head(code_lines(call.text, call.argument("path"), look), 0, look, width)
-    )
+        return ToolView(title, note=note)
+    code = code_lines(call.text, call.argument("path"), look)
+    return ToolView(title, folded_head(code, 0, look, width), note)
+
+
+_CONTINUES = re.compile(
+    r"\n\n\[(?:Showing lines (\d+)-(\d+) of (\d+)|(\d+) more lines in file)[^\n]*\]\s*\Z"
+)
+
+
+def _line_count(call: ToolCallState) -> str:
+    """``12 lines``, or ``200 of 950 lines`` if the file has more."""
+    if call.images:
+        return ""
+    rest = _CONTINUES.search(call.text)
+    text = call.text[: rest.start()] if rest else call.text
+    lines = len(text.removesuffix("\n").split("\n")) if text else 0
+    if rest and rest[3]:
+        return f"{lines} of {rest[3]} lines"
+    return counted(lines, "line")
 
 
 def language_of(path: str) -> str:
@@ -86,108 +114,62 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Tool
     )
 
 
-# Word-level differences of a changed line. Pure.
-
-
-LONGEST = 500
-"""Line length above which words are not compared."""
-MIN_ALIKE = 0.4
-"""Minimum similarity of two lines for a word-level diff."""
-
-_WORD = re.compile(r"\w+|\s+|.")
-
-
-class WordChange(NamedTuple):
-    """A part of a line, and whether it differs."""
-
-    text: str
-    differs: bool
-
-
-def changed_words(old: str, new: str) -> tuple[list[WordChange], list[WordChange]]:
-    """Splits both lines; if they have little in common, each is one part without differences."""
-    before, after = _WORD.findall(old[: LONGEST + 1]), _WORD.findall(new[: LONGEST + 1])
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if max(len(old), len(new)) > LONGEST or matcher.ratio() < MIN_ALIKE:
-        return [WordChange(old, differs=False)], [WordChange(new, differs=False)]
-    steps = matcher.get_opcodes()
-    return (
-        list(_merged(before, [(step[1], step[2], step[0] != "equal") for step in steps])),
-        list(_merged(after, [(step[3], step[4], step[0] != "equal") for step in steps])),
-    )
-
-
-def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Iterator[WordChange]:
-    for start, end, differs in spans:
-        if start < end:
-            yield WordChange("".join(words[start:end]), differs)
-
-
-# edit: a coloured diff; before the result, the replaced text.
+# edit: a coloured diff; before the result, and if it failed, the text that was sought.
 
 
 DIFF_ROWS = 24
 EDIT_PREVIEW_ROWS = 8
-MAX_PAIRS = 40
-"""Changed lines in one place above which words are not compared."""
 
-_RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
-_NUMBERED = re.compile(r"[-+] *\d+ ")
+_WHICH = re.compile(r"edits\[(\d+)\]")
 
 
 def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The path, the number of added and removed lines, and the diff."""
-    title = look.theme.paint("accent")(look.short_path(one_line(call.argument("path"))) or "…")
+    path = one_line(call.argument("path"))
+    title = look.theme.paint("accent")(look.short_path(path) or "…")
     if call.state == "failed":
-        return ToolView(title, failure(call, look, width))
+        return ToolView(title, [*failure(call, look, width), *_sought(call, look, width)])
     diff = call.details.get("diff")
     if isinstance(diff, str):
         lines = sanitise(diff).split("\n")
-        near = lines if look.is_expanded else lines[: DIFF_ROWS + 2 * MAX_PAIRS]
-        rows = folded_head(coloured(near, look), DIFF_ROWS, look, width, total=len(lines))
+        # Hidden lines are not compared or highlighted.
+        near = lines if look.is_expanded else lines[: DIFF_ROWS + MAX_PAIRS]
+        rows = _diff(read_diff(near), look, width, path, DIFF_ROWS, total=len(lines))
         return ToolView(title, rows, _size(lines, look))
     if call.has_ended:
         return ToolView(title)
-    return ToolView(title, folded_head(list(_preview(call, look)), EDIT_PREVIEW_ROWS, look, width))
+    return ToolView(title, _diff(_preview(call), look, width, path, EDIT_PREVIEW_ROWS))
 
 
-def coloured(lines: list[str], look: TranscriptOptions) -> list[str]:
-    """Colours a diff; word-level differences of a changed line are highlighted."""
-    theme = look.theme
-    signs = "".join(line[:1] or " " for line in lines)
-    rows = list(map(theme.paint("toolDiffContext"), lines))
-    for run in _RUN.finditer(signs):
-        removed, added = lines[run.start(1) : run.end(1)], lines[run.start(2) : run.end(2)]
-        old, new = theme.paint("toolDiffRemoved"), theme.paint("toolDiffAdded")
-        if len(removed) == len(added) <= MAX_PAIRS:
-            pairs = [_pair(*pair, look) for pair in zip(removed, added, strict=True)]
-            rows[run.start() : run.end()] = [row for row, _ in pairs] + [row for _, row in pairs]
-        else:
-            rows[run.start() : run.end()] = [*map(old, removed), *map(new, added)]
-    return rows
+def _diff(
+    lines: Sequence[DiffLine],
+    look: TranscriptOptions,
+    width: int,
+    path: str,
+    most: int,
+    *,
+    total: int | None = None,
+) -> list[str]:
+    """The rows of a diff; when folded, those of its first ``most`` lines."""
+    hidden = (len(lines) if total is None else total) - most
+    if look.is_expanded or hidden <= 0:
+        most, hidden = len(lines), 0
+    drawn = diff_rows(lines[:most], look, width, language=language_of(path))
+    rows = [row for rows in drawn for row in rows]
+    return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
 
 
-def _pair(old: str, new: str, look: TranscriptOptions) -> tuple[str, str]:
-    """A line before and after a change."""
-    (sign, before), (other, after) = _parts(old), _parts(new)
-    was, now = changed_words(before, after)
-    return (
-        _painted(sign, was, "toolDiffRemoved", look),
-        _painted(other, now, "toolDiffAdded", look),
-    )
-
-
-def _painted(sign: str, pieces: list[WordChange], token: str, look: TranscriptOptions) -> str:
-    plain, loud = look.theme.paint(token), look.theme.paint(token, inverse=True)
-    if not any(piece.differs for piece in pieces):
-        return plain(sign + "".join(piece.text for piece in pieces))
-    return plain(sign) + "".join((loud if piece.differs else plain)(piece.text) for piece in pieces)
-
-
-def _parts(line: str) -> tuple[str, str]:
-    """Splits a row into sign with number, and text."""
-    found = _NUMBERED.match(line)
-    return (found[0], line[found.end() :]) if found else (line[:1], line[1:])
+def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
+    """What a failed edit was looking for, and what it would have written."""
+    which = [int(number) for number in _WHICH.findall(call.text)]
+    lines = _preview(call, only=which)
+    if not look.is_expanded:
+        lines = [line._replace(words=()) for line in lines if line.sign != "+"]
+    if not lines:
+        return []
+    title = look.theme.paint("dim")("It was looking for:")
+    path = one_line(call.argument("path"))
+    return [*clipped([title], width), *_diff(lines, look, width, path, EDIT_PREVIEW_ROWS)]
 
 
 def _size(lines: list[str], look: TranscriptOptions) -> str:
@@ -197,12 +179,19 @@ def _size(lines: list[str], look: TranscriptOptions) -> str:
     return f"{plus} {look.theme.paint('toolDiffRemoved')(f'-{removed}')}"
 
 
-def _preview(call: ToolCallState, look: TranscriptOptions) -> Iterator[str]:
-    """The arguments so far: the old lines, and the new ones."""
+def _preview(call: ToolCallState, only: Sequence[int] = ()) -> list[DiffLine]:
+    """The arguments so far: the old lines, and the new ones; of all edits, or of ``only`` some."""
     edits = call.arguments.get("edits")
-    for edit in edits if isinstance(edits, list) else ():
-        if isinstance(edit, dict):
+    found: list[DiffLine] = []
+    for number, edit in enumerate(edits if isinstance(edits, list) else ()):
+        if isinstance(edit, dict) and (not only or number in only):
             for sign, name in (("-", "oldText"), ("+", "newText")):
                 text = edit.get(name)
-                lines = sanitise(text).split("\n") if isinstance(text, str) and text else []
-                yield from coloured([f"{sign} {line}" for line in lines], look)
+                # A line end at the end is no further line.
+                lines = sanitise(text).removesuffix("\n").split("\n") if _has_text(text) else []
+                found += [DiffLine(sign, None, line) for line in lines]
+    return with_words(found)
+
+
+def _has_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value)

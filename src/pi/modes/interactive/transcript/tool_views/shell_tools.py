@@ -15,12 +15,12 @@ from pi.modes.interactive.transcript.tool_views.view import (
     folded_head,
     folded_tail,
     painted,
+    painted_output,
 )
 from pi.tui.text.width import expand_tabs
 from pi.tui.text.wrap import wrap_text
 
 TAIL_ROWS = 5
-COMMAND_ROWS = 4
 
 _ENDING = re.compile(
     r"(?<!\n)\n*"
@@ -33,31 +33,24 @@ _NO_OUTPUT = "(no output)"
 def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The command after a dollar sign; the last rows of its output below."""
     theme = look.theme
-    command = call.argument("command").strip().split("\n")
-    title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
-    rows = _more_of_command(command[1:], look, width)
+    first, *others = call.argument("command").strip().split("\n")
+    title = theme.paint("toolTitle", bold=True)(expand_tabs(first) or "…")
+    more = [theme.paint("toolTitle")(expand_tabs(line)) for line in others]
     if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
-        return ToolView(title, [*rows, *failure(call, look, width)])
-    text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
+        return ToolView(title, failure(call, look, width), more_title=more, wraps=True)
+    text, note = _outcome(call.styled, look) if call.has_ended else (call.styled, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")
     text, remark = _remark(text)
-    rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
+    rows = folded_tail(painted_output(text, look), TAIL_ROWS, look, width)
     rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
-    return ToolView(title, rows, note)
+    return ToolView(title, rows, note, more_title=more, wraps=True)
 
 
 def _remark(text: str) -> tuple[str, str]:
     """Splits the output and the truncation note."""
     found = _NOT_ALL.search(text)
     return (text[: found.start()], found[1]) if found else (text, "")
-
-
-def _more_of_command(lines: list[str], look: TranscriptOptions, width: int) -> list[str]:
-    """The continuation lines of a command, indented more than the output."""
-    painted_lines = list(map(look.theme.paint("toolTitle"), lines))
-    rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
-    return [f"  {row}" for row in rows]
 
 
 def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -11,8 +12,13 @@ from pi.modes.interactive.transcript.block import (
     clipped,
     more_rows,
 )
+from pi.tui.style import ColourDepth
+from pi.tui.text.ansi import StyleState, strip_sequences
 from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
+
+SGR = re.compile("\x1b\\[[0-9;:]*m")
+_COLOUR = re.compile(r"[345]8[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})")
 
 ERROR_ROWS = 6
 """Rows of an error shown while folded."""
@@ -27,6 +33,10 @@ class ToolView(NamedTuple):
     """The rows below, none wider than requested."""
     note: str = ""
     """The result in a word or two, at the end of the title."""
+    more_title: Sequence[str] = ()
+    """Further lines of the title. If there are any or ``wraps``, the title is not truncated."""
+    wraps: bool = False
+    """Whether the title is wrapped, to a few rows while folded; otherwise it is truncated."""
 
 
 View: TypeAlias = Callable[[ToolCallState, TranscriptOptions, int], ToolView]
@@ -80,6 +90,29 @@ def painted(text: str, paint: Callable[[str], str]) -> list[str]:
     """The painted lines of a text without empty ones at its end."""
     text = text.rstrip()
     return [paint(line) for line in text.split("\n")] if text else []
+
+
+def painted_output(text: str, look: TranscriptOptions) -> list[str]:
+    """The lines of an output in its own colours, if the terminal has any."""
+    paint = look.theme.paint("toolOutput")
+    if "\x1b" not in text:
+        return painted(text, paint)
+    if look.theme.depth == ColourDepth.NONE:
+        return painted(strip_sequences(text), paint)
+    text = SGR.sub(_without_conceal, text)
+    state, lines = StyleState(), list[str]()
+    for line in text.rstrip().removesuffix("\x1b[0m").rstrip().split("\n"):
+        opening = state.opening()  # a style may span several lines
+        for sequence in SGR.findall(line):
+            state.apply(sequence)
+        lines.append(paint(f"{opening}{line}{state.closing()}"))
+    return lines
+
+
+def _without_conceal(sequence: re.Match[str]) -> str:
+    """Removes a style that makes text invisible: it would hide what a command wrote."""
+    parameters = _COLOUR.sub("", sequence[0][2:-1]).split(";")
+    return "" if "8" in (parameter.lstrip("0") for parameter in parameters) else sequence[0]
 
 
 def counted(number: int, one: str, several: str = "") -> str:
