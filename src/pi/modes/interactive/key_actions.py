@@ -52,6 +52,7 @@ class KeyActions:
         self._activity = activity
         self._speaking = speaking
         self._leaving = leaving
+        leaving.interrupt = self._interrupt_run
         self._escapes = DoublePressDetector(clock)
         self._suspend_program = suspend
         self._paste_image = paste_image
@@ -86,18 +87,27 @@ class KeyActions:
 
     def _interrupt(self) -> bool:
         port = self._port
-        if port is None:
+        if port is None or self._interrupt_run():
             return True
+        if self._composer.text.startswith("!"):
+            self._composer.take()  # Up restores it
+        elif not self._composer.text and self._escapes.is_second():
+            self._twice(port)
+        return True
+
+    def _interrupt_run(self) -> bool:
+        """Stops what is running; returns whether there was something."""
+        port = self._port
+        if port is None:
+            return False
         if self._speaking.is_shell_running:
             port.shell.stop()
         elif self._activity.is_retrying:
             self._start(self._stop(partial(_give_up, port)))
         elif self._activity.is_busy:
             self._start(self._stop(port.abort))
-        elif self._composer.text.startswith("!"):
-            self._composer.take()  # Up restores it
-        elif not self._composer.text and self._escapes.is_second():
-            self._twice(port)
+        else:
+            return False
         return True
 
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:

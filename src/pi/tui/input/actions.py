@@ -130,7 +130,7 @@ APP_ACTIONS: tuple[Action, ...] = (
         "prompt",
         "app",
         ("interrupt", "interrupt", "escape"),
-        ("clear", "clear the prompt; twice: exit", "ctrl+c"),
+        ("clear", "clear the prompt, else interrupt; twice: exit", "ctrl+c"),
         ("exit", "exit from an empty prompt", "ctrl+d"),
         ("suspend", "suspend", "ctrl+z", "", "ctrl+z"),
         ("editor.external", "edit the prompt in another program", "ctrl+g"),
