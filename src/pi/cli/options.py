@@ -97,7 +97,12 @@ _MODEL = (
     value("--list-models", "search", "list models and exit", group=MODEL, kind="optional"),
 )
 _SESSION = (
-    switch("--continue", "continue the latest session of this folder", "-c", group=SESSION),
+    switch(
+        "--continue",
+        "continue this terminal's last session here, else the latest",
+        "-c",
+        group=SESSION,
+    ),
     value(
         "--resume",
         "path|id",

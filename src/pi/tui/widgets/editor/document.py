@@ -30,7 +30,7 @@ class PasteMarkers:
 
     def shorten(self, text: str) -> str:
         """Returns a marker for a long text; a short text is unchanged."""
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1  # a final newline begins no further line
         if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
         size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
