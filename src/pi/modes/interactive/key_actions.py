@@ -61,6 +61,8 @@ class KeyActions:
         self._acts: Mapping[str, Callable[[], bool]] = {
             "app.interrupt": self._interrupt,
             "app.suspend": self._suspend,
+            "app.help": self._help,
+            "app.history.search": self._search_history,
             "app.editor.external": self._edit,
             "app.clipboard.pasteImage": lambda: self._start(self._paste_image()),
             "app.model.cycleForward": lambda: self._start(self._cycle_model(1)),
@@ -123,6 +125,35 @@ class KeyActions:
     def _suspend(self) -> bool:
         self._suspend_program()
         return True
+
+    # Helping --------------------------------------------------------------------------------------
+
+    def _help(self) -> bool:
+        if self._port is None or self._composer.text:
+            return False  # the character is typed
+        return self._start(self._show_help())
+
+    async def _show_help(self) -> None:
+        from pi.modes.interactive.commands.application import help_sections  # deferred
+        from pi.modes.interactive.dialogs.prompt_aids import show_help
+
+        if typed := await show_help(self._screen, help_sections(self._screen)):
+            self._composer.insert(typed)
+
+    def _search_history(self) -> bool:
+        return self._port is not None and self._start(self._find_prompt(self._port))
+
+    async def _find_prompt(self, port: SessionPort) -> None:
+        from pi.modes.interactive.commands.session import session_catalog  # deferred
+        from pi.modes.interactive.dialogs.prompt_aids import search_history
+
+        said = [point.text for point in port.facts.fork_points()]
+        prompts = [*said, *self._composer.history]
+        query = self._composer.text.strip()
+        catalog = session_catalog(self._screen)
+        found = await search_history(self._screen, prompts, catalog, query)
+        if found is not None:
+            self._composer.set_text(found)
 
     # Writing --------------------------------------------------------------------------------------
 

@@ -135,6 +135,8 @@ APP_ACTIONS: tuple[Action, ...] = (
         ("suspend", "suspend", "ctrl+z", "", "ctrl+z"),
         ("editor.external", "edit the prompt in another program", "ctrl+g"),
         ("clipboard.pasteImage", "paste an image", "ctrl+v", "alt+v"),
+        ("history.search", "search earlier prompts", "ctrl+r"),
+        ("help", "show keys and commands (empty prompt)", "?"),
         ("session.new", "start a new session", ""),
         ("session.tree", "show the session tree", ""),
         ("session.fork", "fork the session", ""),

@@ -68,6 +68,17 @@ async def hotkeys(ui: Ui, arguments: str) -> None:
 
 async def help(ui: Ui, arguments: str) -> None:
     """Shows all commands: built-in ones, then those of extensions and files."""
+    ui.add_output(SectionsView(ui.theme, [_command_section(ui)]))
+    ui.notify("Keys are listed by /hotkeys.")
+
+
+def help_sections(ui: Ui) -> list[Section]:
+    """Returns what the help shows: how messages begin, keys of the prompt, commands, other keys."""
+    writing, *others = key_sections(ui.keymap, ui.port.extensions.shortcuts())
+    return [others.pop(), writing, _command_section(ui), *others]
+
+
+def _command_section(ui: Ui) -> Section:
     own = [
         CommandHelp(name=command.name, hint=command.hint, description=command.description)
         for command in BuiltInCommands(ui).listed()
@@ -78,8 +89,7 @@ async def help(ui: Ui, arguments: str) -> None:
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
-    ui.add_output(SectionsView(ui.theme, [command_section([*own, *others])]))
-    ui.notify("Keys are listed by /hotkeys.")
+    return command_section([*own, *others])
 
 
 async def changelog(ui: Ui, arguments: str) -> None:

@@ -116,6 +116,9 @@ _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
 )}  # fmt: skip
 
 
+PLACEHOLDER = "Ask anything, @file, !command, / for commands"
+
+
 class Composer:
     """The prompt editor. ``on_submit`` gets the text and the images of the message."""
 
@@ -146,6 +149,7 @@ class Composer:
             tasks=tasks,
             request_render=request_render,
         )
+        self._usual.placeholder = PLACEHOLDER
         self._editor: EditorProtocol = self._usual
         self._prepare: dict[str, Callable[[EditorProtocol], None]] = {}
         """Settings applied to every new editor."""
@@ -179,9 +183,16 @@ class Composer:
         self._editor.set_text("")
         return text, self._attachments.taken_from(text)
 
+    @property
+    def history(self) -> Sequence[str]:
+        """The prompts of this process, the oldest first."""
+        return self._usual.history
+
     def remember(self, text: str) -> None:
         """Adds a message to the history."""
         self._editor.add_to_history(text)
+        if self._editor is not self._usual:
+            self._usual.add_to_history(text)
 
     def on_action(self, act: OnAction) -> None:
         """Sets the handler of application keys."""
@@ -262,7 +273,8 @@ class Composer:
         token = mode.colour if mode is not None else _LEVELS.get(self._level, "border")
         paint = self._theme.paint("bashMode" if text.startswith("!") else token)
         self._editor.border_color = paint
-        self._label("mode", paint(one_line(mode.label)) if mode is not None else "")
+        label = one_line(mode.label) if mode is not None else _bash_label(text)
+        self._label("mode", paint(label) if label else "")
 
     def _label(self, part: str, text: str) -> None:
         self._labels[part] = text
@@ -273,3 +285,10 @@ class Composer:
     def _key(self, action: str) -> str:
         keys = self._keymap.keys(action)
         return keys[0] if keys else "nothing"
+
+
+def _bash_label(text: str) -> str:
+    """The label of a command of the user: ``!`` and ``!!`` differ in what the model sees."""
+    if text.startswith("!!"):
+        return "bash · not shown to the model"
+    return "bash" if text.startswith("!") else ""

@@ -9,11 +9,12 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowCache
+from pi.tui.component import CURSOR_MARKER, RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
-from pi.tui.style import Paint, unpainted
+from pi.tui.style import Paint, inverse, unpainted
+from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.editor import buffer
 from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
@@ -40,6 +41,7 @@ class EditorTheme(Record):
     """The style of an ``Editor``."""
 
     border: Paint = unpainted
+    placeholder: Paint = unpainted
     suggestions: SelectTheme = SelectTheme()
 
 
@@ -70,6 +72,9 @@ class Editor:
         self.border_color = theme.border
         self.label = ""
         """The label in the top border. It may have styles, and must be sanitised."""
+        self.placeholder = ""
+        """Shown while there is no text."""
+        self._placeholder_paint = theme.placeholder
         self._keymap = keymap or Keymap()
         self._screen_rows = screen_rows
         self._request_render = request_render
@@ -109,6 +114,11 @@ class Editor:
         """Inserts text without a paste marker, however long it is."""
         self._popup.close()
         self._change(lambda: self._document.insert(text))
+
+    @property
+    def history(self) -> Sequence[str]:
+        """The earlier prompts, the oldest first."""
+        return self._history.entries
 
     def add_to_history(self, text: str) -> None:
         """Adds a prompt to the history."""
@@ -168,6 +178,10 @@ class Editor:
         rows = [border(width, paint, label=self.label, note=above)]
         cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
+        if self.placeholder and not self._document.text:
+            room, has_cursor = width - len(margin), cursor_at == 0
+            rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))
+            return [*rows, border(width, paint), *self._popup.render(width)]
         for number, row in enumerate(view.visible):
             text = self._document.lines[row.line][row.start : row.end]
             cursor = self._document.cursor.col - row.start if number == cursor_at else None
@@ -175,6 +189,13 @@ class Editor:
             rows.append(margin + drawn)
         rows.append(border(width, paint, note=below))
         return rows + self._popup.render(width)
+
+    def _draw_placeholder(self, width: int, *, has_cursor: bool) -> str:
+        text = truncate_to_width(self.placeholder, max(width - 1, 0), "…")
+        if not has_cursor:
+            return self._placeholder_paint(text)
+        first = text[:1] or " "
+        return f"{CURSOR_MARKER}{inverse(first)}{self._placeholder_paint(text[1:])}"
 
     @property
     def transient_rows(self) -> int:
