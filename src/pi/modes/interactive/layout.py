@@ -182,6 +182,7 @@ class AppLayout:
         composer.arrange(
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
+        composer.set_vim(enabled=values.editor.mode == "vim")
         composer.show_level(values.default_thinking_level)
         return composer
 

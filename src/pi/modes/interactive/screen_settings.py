@@ -69,6 +69,7 @@ class SettingsApplier:
         composer.arrange(
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
+        composer.set_vim(enabled=values.editor.mode == "vim")
         self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
         look.pad = values.output_pad
         look.image_columns = values.terminal.image_width_cells

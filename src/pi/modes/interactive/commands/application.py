@@ -63,7 +63,7 @@ async def theme(ui: Ui, arguments: str) -> None:
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
     """Shows all keys."""
-    ui.add_output(SectionsView(ui.theme, key_sections(ui.keymap, ui.port.extensions.shortcuts())))
+    ui.add_output(SectionsView(ui.theme, _key_sections(ui)))
 
 
 async def help(ui: Ui, arguments: str) -> None:
@@ -74,8 +74,13 @@ async def help(ui: Ui, arguments: str) -> None:
 
 def help_sections(ui: Ui) -> list[Section]:
     """Returns what the help shows: how messages begin, keys of the prompt, commands, other keys."""
-    writing, *others = key_sections(ui.keymap, ui.port.extensions.shortcuts())
+    writing, *others = _key_sections(ui)
     return [others.pop(), writing, _command_section(ui), *others]
+
+
+def _key_sections(ui: Ui) -> list[Section]:
+    with_vim = ui.port.settings.values.editor.mode == "vim"
+    return key_sections(ui.keymap, ui.port.extensions.shortcuts(), with_vim=with_vim)
 
 
 def _command_section(ui: Ui) -> Section:

@@ -218,6 +218,10 @@ class Composer:
         self._configure("margins", lambda editor: editor.set_padding_x(padding))
         self._configure("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
 
+    def set_vim(self, *, enabled: bool) -> None:
+        """Switches the keys of vim on or off, for the built-in editor."""
+        self._usual.set_vim(enabled=enabled)
+
     def show_label(self, label: str) -> None:
         """Sets the text of the upper border."""
         self._label("activity", label)

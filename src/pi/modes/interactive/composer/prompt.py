@@ -196,6 +196,11 @@ class PromptEditor:
             self._typing.turned()
             return
         actions = self._keymap.actions(data)
+        captures: Callable[[str], bool] | None = getattr(self.editor, "captures", None)
+        if captures is not None and captures(data):
+            self._typing.typed()
+            self.editor.handle_input(data)
+            return
         if _HISTORY.isdisjoint(actions):
             # Ctrl+C clears the text even if suggestions are open: otherwise the text stays, and the
             # next prompt is appended to it.
