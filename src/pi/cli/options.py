@@ -86,6 +86,7 @@ _MODE = (
     ),
     value("--mode", "mode", "output format", group=MODE, values=MODES),
     value("--tui-mode", "mode", "screen mode", group=MODE, values=TUI_MODES),
+    switch("--screen-reader", "write plain lines without redrawing", group=MODE),
     switch("--verbose", "print what was loaded to standard error", group=MODE),
 )
 _MODEL = (

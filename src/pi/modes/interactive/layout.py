@@ -123,11 +123,15 @@ class AppLayout:
         values = early_settings(start.agent_dir)
         if start.fullscreen is not None:
             values = replace(values, tui_mode="fullscreen" if start.fullscreen else "regular")
+        self.screen_reader = start.screen_reader or values.tui.screen_reader
+        """Whether everything is written as plain lines."""
+        if self.screen_reader:
+            values = replace(values, tui_mode="regular")
         capabilities = apply_terminal_settings(detect(start.environ), values)
         self.tui = TUI(
             terminal,
             env=start.environ,
-            mode=values.tui_mode,
+            mode="plain" if self.screen_reader else values.tui_mode,
             capabilities=capabilities,
             strict=strict,
             follow_scheme=follows_terminal(start.theme or values.theme),
@@ -183,6 +187,8 @@ class AppLayout:
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
         composer.set_vim(enabled=values.editor.mode == "vim")
+        if self.screen_reader:
+            composer.show_placeholder("")
         composer.show_level(values.default_thinking_level)
         return composer
 
@@ -195,9 +201,10 @@ class AppLayout:
             self.above_editor,
             self.slot,
             self.below_editor,
-            self.bottom,
         ):
             self.tui.add_child(part)
+        if not self.screen_reader:  # its numbers change with every answer; /session has them
+            self.tui.add_child(self.bottom)
 
     def _top(self, values: EarlySettings) -> Component:
         if values.tui_mode == "regular":

@@ -94,8 +94,13 @@ class SessionController:
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
+        activity.hides_time = frame.screen_reader
         self.follower = SettingsApplier(
-            frame, self.transcript, graphics_for(tui, start.environ), theme_override=start.theme
+            frame,
+            self.transcript,
+            graphics_for(tui, start.environ),
+            theme_override=start.theme,
+            activity=activity,
         )
         self.screen = self._new_screen(activity, quit)
         self.extensions = ExtensionConnection(

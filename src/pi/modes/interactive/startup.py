@@ -88,6 +88,8 @@ class AppOptions(Record):
     """The initial theme, overrides the settings."""
     fullscreen: bool | None = None
     """Whether to use fullscreen mode, overrides the settings."""
+    screen_reader: bool = False
+    """Whether to write plain lines; the settings may ask for it, too."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""

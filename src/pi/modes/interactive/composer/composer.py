@@ -218,6 +218,10 @@ class Composer:
         self._configure("margins", lambda editor: editor.set_padding_x(padding))
         self._configure("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
 
+    def show_placeholder(self, text: str) -> None:
+        """Sets what the empty editor shows."""
+        self._usual.placeholder = text
+
     def set_vim(self, *, enabled: bool) -> None:
         """Switches the keys of vim on or off, for the built-in editor."""
         self._usual.set_vim(enabled=enabled)
