@@ -11,7 +11,9 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import ThinkingLevelChanged
+from pi.coding.mentions import without_attachments
 from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.composer.attaching import AttachmentChips, AttachmentWatcher
 from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.modes.interactive.extensions.connection import ExtensionConnection
 from pi.modes.interactive.extensions.ui import DisplayControls
@@ -118,6 +120,16 @@ class SessionController:
             after_command=self.choices_changed,
         )
         self._gestures = self._connected(activity, leaving)
+        chips = AttachmentChips(frame.theme)
+        frame.composer.show_above(chips)
+        watcher = AttachmentWatcher(
+            chips,
+            look=self.speaking.attachments,
+            clock=start.clock,
+            tasks=tasks,
+            request_render=tui.request_render,
+        )
+        frame.composer.on_text = watcher.text_changed
 
     def open(self, opened: OpenedSession) -> None:
         """Called when the session is open: shows the conversation and follows its events."""
@@ -176,7 +188,7 @@ class SessionController:
         port = self.screen.port
         self.extensions.load(port)
         for point in port.facts.fork_points():
-            self._frame.composer.remember(point.text)
+            self._frame.composer.remember(without_attachments(point.text))
 
     def _show_facts(self) -> None:
         port = self.screen.port

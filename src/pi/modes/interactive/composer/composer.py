@@ -16,7 +16,7 @@ from pi.modes.interactive.composer.prompt import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowCache
+from pi.tui.component import Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
@@ -135,6 +135,8 @@ class Composer:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
         self.on_change: Callable[[str], None] = lambda text: None
         """Called with ``unsent`` after every possible change."""
+        self.on_text: Callable[[str], None] = lambda text: None
+        """Called with the text after every change of it."""
         self.mode_of: Callable[[str], InputMode | None] = lambda text: None
         """Returns the input mode of an extension for a text."""
         self._labels = {"mode": "", "activity": ""}
@@ -158,6 +160,7 @@ class Composer:
         self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
+        """Everything from the queued messages to the editor."""
 
     @property
     def text(self) -> str:
@@ -197,6 +200,10 @@ class Composer:
     def on_action(self, act: OnAction) -> None:
         """Sets the handler of application keys."""
         self.prompt.on_action = act
+
+    def show_above(self, row: Component) -> None:
+        """Shows a component between the queued messages and the editor."""
+        self.component.insert_child(1, row)
 
     def use(self, editor: EditorProtocol | None) -> None:
         """Replaces the editor, or restores the default; the text is kept."""
@@ -273,6 +280,7 @@ class Composer:
 
     def _changed(self, text: str) -> None:
         self._paint_border()
+        self.on_text(text)
         self.on_change(self.unsent)
 
     def _paint_border(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
+from pi.coding.mentions import without_attachments
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.lookup import prompts_of
 from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
@@ -38,7 +39,7 @@ async def search_history(
     ``prompts`` are those of this session, the oldest first. Those of earlier sessions of the folder
     are read in the background and follow them.
     """
-    known = _newest_first(prompts)
+    known = _newest_first(map(without_attachments, prompts))
 
     def draw(prompt: str, width: int, *, selected: bool) -> str:
         text = one_line(summarise_message(prompt))
@@ -64,7 +65,8 @@ async def search_history(
                 cwd = str(ui.port.facts.cwd)
                 earlier = await asyncio.to_thread(prompts_of, catalog, cwd)
                 have = set(known)
-                known.extend(prompt for prompt in earlier if prompt not in have)
+                typed = dict.fromkeys(map(without_attachments, earlier))
+                known.extend(prompt for prompt in typed if prompt not in have)
                 inside.refresh()
                 ui.request_render()
 
