@@ -17,6 +17,7 @@ PLACES = {
     "sessions": "In the list of sessions",
     "models": "In the list of models",
     "tree": "In the tree",
+    "vim": "In vim mode (the setting `editor.mode`)",
 }
 SETTINGS_HEAD = """\
 # Settings

@@ -120,7 +120,10 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
 
 
 @needs_pty
-@pytest.mark.parametrize(("word", "meant"), [("modles", "models"), ("instal", "install")])
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
+)
 def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
     cli: Program, server: MockProcess, word: str, meant: str
 ) -> None:

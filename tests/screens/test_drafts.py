@@ -25,6 +25,47 @@ async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
         await again.sees("Restored the draft of a session that ended unexpectedly.")
 
 
+async def _leave_a_draft(tmp_path: Path, text: str) -> None:
+    """A program that is ended while a text is in its editor."""
+    theatre = Theatre(tmp_path)
+    work = asyncio.ensure_future(App(theatre.start, theatre.terminal, strict=True).run())
+    await theatre.until(lambda: theatre.commands is not None)
+    theatre.type(text)
+    await theatre.sees(text)
+    work.cancel()  # as a signal does
+    await asyncio.gather(work, return_exceptions=True)
+
+
+@pytest.mark.behaviour("drafts-are-kept")
+async def test_text_typed_during_the_start_is_not_appended_to_a_restored_draft(
+    tmp_path: Path,
+) -> None:
+    await _leave_a_draft(tmp_path, "a long thought")
+    theatre = Theatre(tmp_path, says("Yes."))
+    opened = theatre.held_back()
+    async with theatre.starting():
+        await theatre.sees("Restored the draft of a session that ended unexpectedly.")
+        theatre.send("hello")
+        await theatre.sees("Waiting: hello")
+        assert "a long thought" not in theatre.screen
+        opened.set()
+        await theatre.sees("▌ hello")
+        await theatre.sees("Yes.")
+        theatre.type("\x1b[A\x1b[A")
+        await theatre.sees("\na long thought\n")
+
+
+async def test_text_typed_before_the_draft_is_restored_stays_as_it_is(tmp_path: Path) -> None:
+    await _leave_a_draft(tmp_path, "a long thought")
+    theatre = Theatre(tmp_path)
+    async with theatre.starting():
+        theatre.type("hello")
+        await theatre.sees("Up shows it")
+        await theatre.sees("\nhello\n")
+        theatre.type("\x01\x1b[A")
+        await theatre.sees("\na long thought\n")
+
+
 async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
     tmp_path: Path,
 ) -> None:

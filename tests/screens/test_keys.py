@@ -22,12 +22,93 @@ async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: 
         await theatre.sees("something")
         theatre.type(CTRL_C)
         await theatre.loses("something")
-        await theatre.clock.advance(1.0)
-        theatre.type(CTRL_C)
-        await theatre.sees("Press ctrl+c twice quickly to exit.")
         assert not theatre.app.has_ended
         theatre.type(CTRL_C)
         await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_ctrl_c_in_an_empty_editor_shows_for_a_moment_that_another_one_exits(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type(CTRL_C)
+        await theatre.sees("Press Ctrl+C again to exit")
+        await theatre.clock.advance(1.4)
+        await theatre.quiet()
+        assert "Press Ctrl+C again to exit" in theatre.screen
+        await theatre.clock.advance(0.2)
+        await theatre.loses("Press Ctrl+C again to exit")
+        theatre.type(CTRL_C)
+        await theatre.sees("Press Ctrl+C again to exit")
+        assert not theatre.app.has_ended
+        theatre.type(CTRL_C)
+        await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_any_other_key_ends_the_hint_that_ctrl_c_exits(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type(CTRL_C)
+        await theatre.sees("Press Ctrl+C again to exit")
+        theatre.type("x")
+        await theatre.loses("Press Ctrl+C again to exit")
+        theatre.type(CTRL_C)
+        await theatre.until(lambda: "\nx\n" not in theatre.screen)
+        assert not theatre.app.has_ended
+
+
+async def test_ctrl_c_in_an_empty_editor_interrupts_the_run_and_then_exits(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Never said."))
+    theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        theatre.type("not this")
+        await theatre.sees("not this")
+        theatre.type(CTRL_C)
+        await theatre.loses("not this")
+        await theatre.quiet()
+        assert "Running bash" in theatre.screen
+        await theatre.clock.advance(1.0)
+        theatre.type(CTRL_C)
+        await theatre.sees("aborted")
+        await theatre.sees("Press Ctrl+C again to exit")
+        await theatre.rests()
+        assert not theatre.app.has_ended
+        theatre.type(CTRL_C)
+        await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_ctrl_c_after_an_interruption_clears_what_returned_to_the_editor(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Never said."))
+    theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        theatre.send("and be quick")
+        await theatre.sees("Steering: and be quick")
+        await theatre.clock.advance(1.0)
+        theatre.type(CTRL_C)
+        await theatre.sees("aborted")
+        await theatre.until(lambda: "\nand be quick\n" in theatre.screen)
+        theatre.type(CTRL_C)
+        await theatre.until(lambda: "\nand be quick\n" not in theatre.screen)
+        assert not theatre.app.has_ended
+
+
+async def test_ctrl_c_clears_the_text_although_suggestions_are_open(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("/mo")
+        await theatre.sees("Select model")
+        theatre.type(CTRL_C)
+        await theatre.loses("Select model")
+        await theatre.loses("/mo")
+        theatre.type("hello")
+        await theatre.until(lambda: "\nhello\n" in theatre.screen)
 
 
 async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
@@ -107,11 +188,11 @@ async def test_alt_enter_sends_what_nothing_has_to_wait_for_and_ends_notices(
     theatre = Theatre(tmp_path, says("Yes."))
     async with theatre.playing():
         theatre.type(CTRL_C)
-        await theatre.sees("Press ctrl+c twice quickly to exit.")
+        await theatre.sees("Press Ctrl+C again to exit")
         theatre.type("hello")
         theatre.type(ALT_ENTER)
         await theatre.sees("Yes.")
-        await theatre.loses("Press ctrl+c twice")
+        await theatre.loses("Press Ctrl+C again")
 
 
 async def test_escape_twice_on_an_empty_editor_opens_the_tree(tmp_path: Path) -> None:

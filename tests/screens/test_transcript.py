@@ -132,3 +132,12 @@ def coloured(colour: str) -> bytes:
     output = BytesIO()
     Pillow.new("RGB", (90, 54), colour).save(output, "PNG")
     return output.getvalue()
+
+
+async def test_a_file_that_is_missing_is_reported_in_plain_words(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("read", path="nope.txt"), says("Gone."), columns=200)
+    async with theatre.playing():
+        await theatre.asks("go", "Gone.")
+        assert "No such file or directory '" in theatre.screen
+        assert "ENOENT" not in theatre.tape
+        assert "access '" not in theatre.tape

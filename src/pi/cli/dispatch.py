@@ -47,7 +47,9 @@ def _is_slip(word: str) -> bool:
     from pi.base.fuzzy import nearest
     from pi.cli.options import COMMANDS
 
-    meant = nearest(word, [command.name for command in COMMANDS])
+    # A word that other programs have as a command, and pi as an option.
+    meant = f"--{word}" if word in ("help", "version") else None
+    meant = meant or nearest(word, [command.name for command in COMMANDS])
     if meant is None:
         return False
     sys.stderr.write(

@@ -66,9 +66,14 @@ def _start(
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
         fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
+        screen_reader=arguments.switch("screen_reader") or _is_on(environ, "PI_SCREEN_READER"),
         verbose=arguments.switch("verbose"),
         system=sys.platform,
     )
+
+
+def _is_on(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "") not in ("", "0")
 
 
 def _without_session(problem: PiError) -> int:

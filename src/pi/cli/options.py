@@ -86,6 +86,7 @@ _MODE = (
     ),
     value("--mode", "mode", "output format", group=MODE, values=MODES),
     value("--tui-mode", "mode", "screen mode", group=MODE, values=TUI_MODES),
+    switch("--screen-reader", "write plain lines without redrawing", group=MODE),
     switch("--verbose", "print what was loaded to standard error", group=MODE),
 )
 _MODEL = (
@@ -97,7 +98,12 @@ _MODEL = (
     value("--list-models", "search", "list models and exit", group=MODEL, kind="optional"),
 )
 _SESSION = (
-    switch("--continue", "continue the latest session of this folder", "-c", group=SESSION),
+    switch(
+        "--continue",
+        "continue this terminal's last session here, else the latest",
+        "-c",
+        group=SESSION,
+    ),
     value(
         "--resume",
         "path|id",

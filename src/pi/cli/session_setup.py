@@ -17,6 +17,7 @@ from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import FollowingWord
+from pi.coding.mentions import file_block
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.runtime.assemble import AssembledSession
@@ -145,11 +146,11 @@ def _attached(name: str, cwd: Path, home: Path) -> _Attached:
     kind = image_type(data)
     if kind is None:
         text = data.decode("utf-8", "replace")
-        return _Attached(text=f'<file name="{path}">\n{text}\n</file>\n')
+        return _Attached(text=file_block(path, text))
     prepared = prepare_image(data, kind, ImageLimits())
     images = () if prepared.image is None else (prepared.image,)
     notes = tuple(f"\n\n{note}" for note in prepared.notes)
-    return _Attached(text=f'<file name="{path}"></file>\n', images=images, notes=notes)
+    return _Attached(text=file_block(path, None), images=images, notes=notes)
 
 
 def _expanded(name: str, home: Path) -> Path:

@@ -29,7 +29,8 @@ from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timers, detect, timing
 
-Mode: TypeAlias = Literal["regular", "fullscreen"]
+Mode: TypeAlias = Literal["regular", "fullscreen", "plain"]
+"""``plain`` writes lines for screen readers."""
 
 SETTLE_SECONDS = {False: 0.05, True: 0.3}
 """Seconds without a further resize before painting, outside and inside a pane.
@@ -329,4 +330,8 @@ def _display(mode: Mode, size: Size, capabilities: Capabilities, *, strict: bool
         from pi.tui.fullscreen.display import FullscreenDisplay
 
         return FullscreenDisplay(size, strict=strict)
+    if mode == "plain":
+        from pi.tui.plain_display import PlainDisplay
+
+        return PlainDisplay(size)
     return RegularDisplay(size, in_pane=capabilities.multiplexer, strict=strict)

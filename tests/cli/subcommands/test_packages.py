@@ -84,7 +84,7 @@ def test_a_folder_is_installed_listed_and_removed(
     assert json.loads((agent / "settings.json").read_text()) == {"packages": ["../../../pk/x"]}
     assert pi("list") == (
         0,
-        f"User packages:\n  ../../../pk/x\n    {tmp_path}/pk/x\n",
+        f"User packages:\n  {tmp_path}/pk/x\n",
         "",
     )
     assert pi("remove", "../pk/x") == (0, "Removed ../pk/x\n", "")
@@ -110,7 +110,7 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
     assert err.startswith("The project is not trusted: ")
     assert json.loads((site / ".pi" / "settings.json").read_text()) == {"packages": ["../../pk"]}
 
-    listing = f"Project packages:\n  ../../pk\n    {tmp_path}/pk\n"
+    listing = f"Project packages:\n  {tmp_path}/pk\n"
     assert pi("list") == (0, "No packages installed.\n", "")
     assert pi("list", "-a") == (0, listing, "")
     agent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def test_packages_are_updated_despite_a_failure(pi: Say, npm: FakeNpm, tmp_path:
         [
             "Updated npm:tips: 1.0.0 → 1.1.0",
             "Skipped npm:fixed@1.0.0: pinned at 1.0.0",
-            "../../../pk is used where it is",
+            f"{tmp_path}/pk is used where it is",
         ],
     )
     assert err.startswith(f"Error: {repository.source}: git ls-remote failed: ")
@@ -232,7 +232,7 @@ def test_resources_are_shown_and_switched(pi: Say, agent: Path, tmp_path: Path) 
     assert pi("config", "on", "../../../pk", "prompts/q.md")[0] == 0
     assert pi("config") == (
         0,
-        "../../../pk (user)\n  [ ] skills     skills/a/SKILL.md\n"
+        f"{tmp_path}/pk (user)\n  [ ] skills     skills/a/SKILL.md\n"
         "  [ ] prompts    prompts/p.md\n  [x] prompts    prompts/q.md\n",
         "",
     )

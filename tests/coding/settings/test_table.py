@@ -155,7 +155,13 @@ def test_whatever_a_setting_needs_or_a_project_may_not_set_exists() -> None:
 
 def test_what_the_first_frame_alone_reads_is_of_the_user() -> None:
     """The session follows the others, of a project as well, as soon as it is there."""
-    followed = {"theme", "editorPaddingX", "autocompleteMaxVisible", "defaultThinkingLevel"}
+    followed = {
+        "theme",
+        "editor.mode",
+        "editorPaddingX",
+        "autocompleteMaxVisible",
+        "defaultThinkingLevel",
+    }
 
     assert set(_leaves(EarlySettings(), "")) - followed == FOR_THE_FIRST_FRAME
 

@@ -79,6 +79,7 @@ class FakeScreen:
             redraw=self.refresh,
         )
         self.keymap = Keymap()
+        self.is_still = False
         self.rows = 24
         self.tasks = TaskScope()
         self.host = host or Machine(

@@ -5,14 +5,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.coding.settings.values import TerminalValues, Values
-from pi.modes.interactive.startup import EarlySettings, EarlyTerminal, early_settings
+from pi.coding.settings.values import EditorValues, TerminalValues, TuiValues, Values
+from pi.modes.interactive.startup import (
+    EarlyEditor,
+    EarlySettings,
+    EarlyTerminal,
+    EarlyTui,
+    early_settings,
+)
 
 
 def test_names_and_defaults_are_those_of_the_settings() -> None:
-    for early, real in ((EarlySettings(), Values()), (EarlyTerminal(), TerminalValues())):
+    for early, real in (
+        (EarlySettings(), Values()),
+        (EarlyTerminal(), TerminalValues()),
+        (EarlyEditor(), EditorValues()),
+        (EarlyTui(), TuiValues()),
+    ):
         reported = msgspec.to_builtins(early)
-        reported.pop("terminal", None)
+        for nested in ("terminal", "editor", "tui"):
+            reported.pop(nested, None)
         whole = msgspec.to_builtins(real)
         assert reported == {name: whole[name] for name in reported}
 

@@ -28,4 +28,4 @@ async def test_the_key_that_is_pressed_twice_is_named_as_it_is_bound(tmp_path: P
     theatre.stage.write(".pi/agent/keybindings.json", '{"app.clear": "ctrl+q"}')
     async with theatre.playing():
         theatre.type("\x11")
-        await theatre.sees("Press ctrl+q twice quickly to exit.")
+        await theatre.sees("Press Ctrl+Q again to exit")

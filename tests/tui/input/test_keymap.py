@@ -11,7 +11,7 @@ CTRL_K, CTRL_P, CTRL_X = "\x0b", "\x10", "\x18"
 def test_a_key_may_do_different_things_for_different_listeners() -> None:
     keymap = Keymap()
 
-    assert keymap.actions("\x1b[A") == ("tui.editor.cursorUp", "tui.select.up")
+    assert keymap.actions("\x1b[A") == ("tui.editor.cursorUp", "tui.select.up", "tui.vim.up")
     assert keymap.actions("q") == ()
     assert keymap.matches("\x1b\r", "app.message.followUp")
 

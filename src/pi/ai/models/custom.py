@@ -19,11 +19,12 @@ from pi.base.records import Record, replace
 
 _EXPECTED = r"(?s)Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$"
 _JSON_TYPES = {"int": "number", "float": "number", "str": "string", "bool": "boolean"}
-_PROVIDER_FIELDS: Mapping[str, tuple[type, str]] = {
+PROVIDER_FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("name", "baseUrl", "api", "apiKey", "oauth"), (str, "string")),
     **dict.fromkeys(("headers", "compat", "modelOverrides"), (dict, "object")),
     "models": (list, "array"),
 }
+"""The fields of a provider with their types."""
 _MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiKey")
 
 
@@ -144,7 +145,7 @@ def _schema_faults(document: object) -> Iterable[str]:
             continue
         wrong = [
             f"{where}.{name}: must be {word}"
-            for name, (kind, word) in _PROVIDER_FIELDS.items()
+            for name, (kind, word) in PROVIDER_FIELDS.items()
             if name in raw and not isinstance(raw[name], kind)
         ]
         yield from wrong

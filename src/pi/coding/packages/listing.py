@@ -10,7 +10,7 @@ from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import NODE_SUFFIXES
 from pi.coding.packages.discovery import Configured, Package
 from pi.coding.packages.entries import Kind
-from pi.coding.packages.source import without_password
+from pi.coding.packages.source import LocalSource, without_password
 from pi.coding.packages.staging import Arrival, Outcome
 from pi.coding.resources.sources import Scope
 
@@ -29,8 +29,12 @@ def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
             yield title
         for each in here:
             changed = each.delta is not None or each.entry.filters or not each.entry.autoload
-            yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
-            yield f"    {one_line(str(each.root))}" + ("" if each.installed else " (not installed)")
+            missing = "" if each.installed else " (not installed)"
+            if isinstance(each.source, LocalSource):
+                yield f"  {source_name(each)}" + (" (filtered)" if changed else "") + missing
+            else:
+                yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
+                yield f"    {one_line(str(each.root))}{missing}"
 
 
 def config_lines(packages: Iterable[Package]) -> Iterator[str]:
@@ -81,7 +85,13 @@ def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
 
 
 def source_name(configured: Configured) -> str:
-    """Return the source as in the settings, without password, safe for a terminal."""
+    """Return the source without password, safe for a terminal.
+
+    A folder is absolute: in the settings it is relative to the settings file, which means nothing
+    to a reader who is elsewhere.
+    """
+    if isinstance(configured.source, LocalSource):
+        return one_line(str(configured.root))
     return without_password(configured.entry.source)
 
 

@@ -16,7 +16,7 @@ from pi.agent.env import OnOutput
 from pi.agent.events import Kinds, Listener
 from pi.agent.policy import Next
 from pi.ai.auth.login import LoginUI
-from pi.ai.messages import AssistantMessage, Image
+from pi.ai.messages import AssistantMessage, Image, SystemMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.plan_limits import PlanLimit
 from pi.ai.providers.chosen_servers import Standing
@@ -105,6 +105,10 @@ class PromptPort(Protocol):
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
     ) -> None:
         """Deliver a message when the agent would stop."""
+        ...
+
+    def system_message(self) -> SystemMessage:
+        """Return the system prompt and the tools of the next run."""
         ...
 
     async def clear_queue(self) -> Queues:

@@ -84,6 +84,18 @@ def read_summary(path: Path) -> SessionSummary | None:
         return summary_of_lines(header, lines)
 
 
+def read_prompts(path: Path) -> list[str]:
+    """Return the texts of all user messages of a session file, in order. Raises ``OSError``."""
+    with open_regular(path, buffering=_READ_AHEAD) as file:
+        lines = (line for line in lines_of(file) if isinstance(line, bytes))
+        texts = (
+            _words(read_object(line) or {})
+            for role, _, line in _relevant_lines(lines)
+            if role == "user"
+        )
+        return [text for text in (words.strip() for words in texts) if text]
+
+
 def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
     """Return the summary of a session with this header and these further lines."""
     name: str | None = None
@@ -99,7 +111,8 @@ def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
             case _:
                 count, last = count + 1, timestamp
                 if first is None and role == "user":
-                    first = _words(read_object(line) or {})
+                    words = _words(read_object(line) or {})
+                    first = one_line(words[: 2 * FIRST_MESSAGE])[:FIRST_MESSAGE]
     return SessionSummary(
         id=header["id"],
         cwd=_text(header, "cwd"),
@@ -147,7 +160,7 @@ def _words(entry: Json) -> str:
             )
         case _:
             words = ""
-    return one_line(words[: 2 * FIRST_MESSAGE])[:FIRST_MESSAGE]
+    return words
 
 
 def _text(data: Json, key: str) -> str:

@@ -22,6 +22,7 @@ from pi.coding.session.catalog import (
     SessionSummary,
     is_same_directory,
     read_header,
+    read_prompts,
 )
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
 from pi.coding.session.naming import SUFFIX
@@ -175,6 +176,29 @@ def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]
 
     with ThreadPoolExecutor(READERS) as readers:
         return [passage for passage in readers.map(look, sessions) if passage is not None]
+
+
+MAX_PROMPT_SESSIONS = 100
+MAX_PROMPT_BYTES = 64 * 1024 * 1024
+"""Bytes of session files in which earlier prompts are looked for."""
+
+
+def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:
+    """Return the prompts of the folder's sessions, the newest first and each once.
+
+    Reads the files, those used last first, up to a limit: call it from a thread.
+    """
+    found: dict[str, None] = {}
+    left = MAX_PROMPT_BYTES
+    for session in catalog.in_directory(cwd)[:MAX_PROMPT_SESSIONS]:
+        left -= session.size
+        if left < 0:
+            break
+        try:
+            found |= dict.fromkeys(reversed(read_prompts(session.path)))
+        except OSError:  # removed since it was listed
+            continue
+    return list(found)
 
 
 def _shown(session: ListedSession) -> str:

@@ -31,6 +31,7 @@ FOR_THE_FIRST_FRAME = frozenset(
         "terminal.hyperlinks",
         "terminal.trueColor",
         "terminal.images",
+        "tui.screenReader",
     }
 )
 """Settings needed before anything of a project may be read, so only the user's file counts."""
@@ -231,11 +232,15 @@ _SCREEN = group(
         choice("fullscreenScrollbar", "Fullscreen scrollbar", "When fullscreen mode shows a scrollbar.", ("auto", "always", "hidden")),
     ),
     switch("fullscreenCopyOnSelect", "Copy on select", "Copy text that is selected with the mouse in fullscreen mode.", on=True),
+    choice("editor.mode", "Editor mode", "Keys of the editor: the usual ones, or those of vim.", ("standard", "vim")),
+    switch("editor.attachFiles", "Attach files", "Attach the content of files that a prompt names as @path.", on=False),
+    switch("tui.reducedMotion", "Reduced motion", "Show no spinner and nothing else that moves by itself.", on=False),
     number("editorPaddingX", "Editor padding", "Empty columns beside the text of the editor.", 0, most=3),
     number("outputPad", "Output padding", "Empty columns before messages and results.", 1, most=1),
     number("autocompleteMaxVisible", "Suggestions", "Rows of the list of suggestions.", 5, least=3, most=20),
     *applied(
         "start",
+        switch("tui.screenReader", "Screen reader", "Write plain lines without redrawing, for screen readers.", on=False),
         switch("showHardwareCursor", "Terminal cursor", "Show the terminal's own cursor in the editor.", on=False),
     ),
     text("markdown.codeBlockIndent", "Code indent", "Text before each line of a code block.", "  "),

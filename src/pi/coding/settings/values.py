@@ -57,6 +57,18 @@ class TuiValues(Record):
 
     max_inline_images: Annotated[int, Meta(ge=0)] = 20
     """Images that stay drawn; older ones are shown as their names."""
+    reduced_motion: bool = False
+    """Whether nothing moves by itself: no spinner."""
+    screen_reader: bool = False
+    """Whether the screen is written as plain lines."""
+
+
+class EditorValues(Record):
+    """The prompt editor."""
+
+    mode: Literal["standard", "vim"] = "standard"
+    attach_files: bool = False
+    """Whether ``@path`` of an existing file attaches its content."""
 
 
 class WarningValues(Record):
@@ -98,6 +110,7 @@ class Values(Record):
     show_hardware_cursor: bool = False
     terminal: TerminalValues = TerminalValues()
     tui: TuiValues = TuiValues()
+    editor: EditorValues = EditorValues()
     images: ImageValues = ImageValues()
     markdown: MarkdownValues = MarkdownValues()
     transport: Literal["auto", "sse", "websocket", "websocket-cached"] = "auto"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.layout import AppLayout, QuitKeys
 from pi.modes.interactive.startup import AppOptions
+from pi.tui.input.decoder import PASTE_START
+from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.terminal import Terminal
 
 if TYPE_CHECKING:  # imported after the first frame
@@ -43,13 +45,7 @@ class App:
         self._frame = AppLayout(
             start, terminal, tasks=self._tasks, on_disconnect=self._ended.set, strict=strict
         )
-        self._leaving = QuitKeys(
-            self._frame.composer,
-            self._frame.keymap,
-            clock=start.clock,
-            notify=self._notify,
-            quit=self.quit,
-        )
+        self._leaving = QuitKeys(self._frame, self._tasks, clock=start.clock, quit=self.quit)
         self._view: SessionLifecycle | None = None
         self._early: list[str] = []
         """Prompts sent before the session was open."""
@@ -117,11 +113,36 @@ class App:
             self._start, self._frame, self._tasks, self._leaving, quit=self.quit
         )
         self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())
-        if not self._frame.composer.text and (text := self._drafts.left_behind()):
-            self._frame.composer.set_text(text)
-            self._view.screen.notify("Restored the draft of a session that ended unexpectedly.")
+        if text := self._drafts.left_behind():
+            self._restore(self._view, text)
         early, self._early = self._early, []
         await self._view.open(early)
+
+    def _restore(self, view: SessionLifecycle, draft: str) -> None:
+        """Puts a draft into the editor; into the history, if the user is writing something else.
+
+        Text typed until the session is open was begun without having seen the draft: neither is
+        appended to the other.
+        """
+        composer = self._frame.composer
+        up = "Restored the draft of a session that ended unexpectedly: Up shows it."
+        if composer.text or self._early:
+            composer.remember(draft)
+            view.screen.notify(up)
+            return
+        composer.set_text(draft)
+        view.screen.notify("Restored the draft of a session that ended unexpectedly.")
+
+        def first_key(data: str) -> None:
+            if is_key_release(data):
+                return
+            stop_listening()
+            is_text = printable_text(data) or data.startswith(PASTE_START)
+            if is_text and not view.has_session and composer.text == draft:
+                composer.take()  # into the history
+                view.screen.notify(up)
+
+        stop_listening = self._frame.tui.add_input_listener(first_key)
 
     def _submit_early(self, text: str, images: tuple[Image, ...]) -> None:
         self._early.append(text)

@@ -152,6 +152,11 @@ class AppUi:
         """Height of the screen in rows."""
         return self._frame.tui.terminal.size.rows
 
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing may move by itself, such as a spinner."""
+        return self._activity.indicator.is_still
+
     async def show(self, build: Build[T]) -> T:
         """Shows a component in place of the editor until it returns an answer.
 

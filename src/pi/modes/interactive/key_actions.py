@@ -52,6 +52,7 @@ class KeyActions:
         self._activity = activity
         self._speaking = speaking
         self._leaving = leaving
+        leaving.interrupt = self._interrupt_run
         self._escapes = DoublePressDetector(clock)
         self._suspend_program = suspend
         self._paste_image = paste_image
@@ -60,6 +61,8 @@ class KeyActions:
         self._acts: Mapping[str, Callable[[], bool]] = {
             "app.interrupt": self._interrupt,
             "app.suspend": self._suspend,
+            "app.help": self._help,
+            "app.history.search": self._search_history,
             "app.editor.external": self._edit,
             "app.clipboard.pasteImage": lambda: self._start(self._paste_image()),
             "app.model.cycleForward": lambda: self._start(self._cycle_model(1)),
@@ -88,18 +91,27 @@ class KeyActions:
 
     def _interrupt(self) -> bool:
         port = self._port
-        if port is None:
+        if port is None or self._interrupt_run():
             return True
+        if self._composer.text.startswith("!"):
+            self._composer.take()  # Up restores it
+        elif not self._composer.text and self._escapes.is_second():
+            self._twice(port)
+        return True
+
+    def _interrupt_run(self) -> bool:
+        """Stops what is running; returns whether there was something."""
+        port = self._port
+        if port is None:
+            return False
         if self._speaking.is_shell_running:
             port.shell.stop()
         elif self._activity.is_retrying:
             self._start(self._stop(partial(_give_up, port)))
         elif self._activity.is_busy:
             self._start(self._stop(port.abort))
-        elif self._composer.text.startswith("!"):
-            self._composer.take()  # Up restores it
-        elif not self._composer.text and self._escapes.is_second():
-            self._twice(port)
+        else:
+            return False
         return True
 
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -115,6 +127,35 @@ class KeyActions:
     def _suspend(self) -> bool:
         self._suspend_program()
         return True
+
+    # Helping --------------------------------------------------------------------------------------
+
+    def _help(self) -> bool:
+        if self._port is None or self._composer.text:
+            return False  # the character is typed
+        return self._start(self._show_help())
+
+    async def _show_help(self) -> None:
+        from pi.modes.interactive.commands.application import help_sections  # deferred
+        from pi.modes.interactive.dialogs.prompt_aids import show_help
+
+        if typed := await show_help(self._screen, help_sections(self._screen)):
+            self._composer.insert(typed)
+
+    def _search_history(self) -> bool:
+        return self._port is not None and self._start(self._find_prompt(self._port))
+
+    async def _find_prompt(self, port: SessionPort) -> None:
+        from pi.modes.interactive.commands.session import session_catalog  # deferred
+        from pi.modes.interactive.dialogs.prompt_aids import search_history
+
+        said = [point.text for point in port.facts.fork_points()]
+        prompts = [*said, *self._composer.history]
+        query = self._composer.text.strip()
+        catalog = session_catalog(self._screen)
+        found = await search_history(self._screen, prompts, catalog, query)
+        if found is not None:
+            self._composer.set_text(found)
 
     # Writing --------------------------------------------------------------------------------------
 

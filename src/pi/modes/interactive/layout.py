@@ -20,6 +20,7 @@ from pi.tui.component import Area, Component
 from pi.tui.containers import Container, Spacer
 from pi.tui.input.actions import platform_of
 from pi.tui.input.keymap import Keymap
+from pi.tui.input.keys import is_key_release
 from pi.tui.style import ColourDepth
 from pi.tui.terminal import Capabilities, Terminal, detect
 from pi.tui.tui import TUI
@@ -122,11 +123,15 @@ class AppLayout:
         values = early_settings(start.agent_dir)
         if start.fullscreen is not None:
             values = replace(values, tui_mode="fullscreen" if start.fullscreen else "regular")
+        self.screen_reader = start.screen_reader or values.tui.screen_reader
+        """Whether everything is written as plain lines."""
+        if self.screen_reader:
+            values = replace(values, tui_mode="regular")
         capabilities = apply_terminal_settings(detect(start.environ), values)
         self.tui = TUI(
             terminal,
             env=start.environ,
-            mode=values.tui_mode,
+            mode="plain" if self.screen_reader else values.tui_mode,
             capabilities=capabilities,
             strict=strict,
             follow_scheme=follows_terminal(start.theme or values.theme),
@@ -181,6 +186,9 @@ class AppLayout:
         composer.arrange(
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
+        composer.set_vim(enabled=values.editor.mode == "vim")
+        if self.screen_reader:
+            composer.show_placeholder("")
         composer.show_level(values.default_thinking_level)
         return composer
 
@@ -193,9 +201,10 @@ class AppLayout:
             self.above_editor,
             self.slot,
             self.below_editor,
-            self.bottom,
         ):
             self.tui.add_child(part)
+        if not self.screen_reader:  # its numbers change with every answer; /session has them
+            self.tui.add_child(self.bottom)
 
     def _top(self, values: EarlySettings) -> Component:
         if values.tui_mode == "regular":
@@ -233,6 +242,8 @@ def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capab
 
 TWICE_SECONDS = 0.5
 """Maximum seconds between two presses of a double press."""
+EXIT_HINT_SECONDS = 1.5
+"""Seconds for which the hint stands, and a further press exits."""
 
 
 class DoublePressDetector:
@@ -249,30 +260,41 @@ class DoublePressDetector:
         self._last = None if is_second else now
         return is_second
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether another press now would be the second one."""
+        return self._last is not None and self._clock.monotonic() - self._last <= TWICE_SECONDS
+
 
 # Keys that clear the text and quit: they work from the first frame on.
 
 
 class QuitKeys:
-    """Ctrl+C clears, and quits when pressed twice; Ctrl+D quits if the editor is empty.
+    """Ctrl+C clears the text, interrupts the run, then quits; Ctrl+D quits an empty editor.
 
-    ``notify`` shows a transient notice.
+    With text, a press clears it, and a second one within half a second quits. Without text, a press
+    interrupts the run, if there is one, and a hint stands for a short time: a further press quits
+    while it is visible, and every other key removes it.
     """
 
     def __init__(
         self,
-        composer: Composer,
-        keymap: Keymap,
+        frame: AppLayout,
+        tasks: TaskScope,
         *,
         clock: Clock,
-        notify: Callable[[str], None],
         quit: Callable[[], None],
     ) -> None:
-        self._composer = composer
-        self._keymap = keymap
-        self._notify = notify
+        self.interrupt: Callable[[], object] = lambda: None
+        """Interrupts the run, if there is one; set when the session is open."""
+        self._frame = frame
+        self._composer = frame.composer
+        self._tasks = tasks
+        self._clock = clock
         self._quit = quit
         self._presses = DoublePressDetector(clock)
+        self._end_hint: Callable[[], None] | None = None
+        """Removes the hint; ``None`` while it is not shown."""
 
     def act(self, action: str) -> bool:
         """Runs an action; returns whether it was handled."""
@@ -286,9 +308,49 @@ class QuitKeys:
         return False
 
     def _clear(self) -> None:
-        if self._presses.is_second():
-            self._quit()
-        elif self._composer.text:
-            self._composer.take()  # Up restores it
+        has_text = bool(self._composer.text)
+        if self._end_hint is not None:
+            self._end_hint()
+            if not has_text:  # queued messages may have returned to the editor
+                self._quit()
+                return
+        if has_text or self._presses.is_pending:
+            if self._presses.is_second():
+                self._quit()
+            else:
+                self._composer.take()  # Up restores it
         else:
-            self._notify(f"Press {self._keymap.keys('app.clear')[0]} twice quickly to exit.")
+            self.interrupt()
+            self._show_hint()
+
+    def _show_hint(self) -> None:
+        """Shows that a further press quits, until the time is over or another key is pressed."""
+        # deferred: not needed for the first frame
+        from pi.modes.interactive.dialogs.panel import shown_key
+
+        frame, notice = self._frame, self._frame.passing
+        keys = frame.keymap.keys("app.clear")
+        text = f"Press {shown_key(keys[0] if keys else '')} again to exit"
+        stop_listening = frame.tui.add_input_listener(self._other_key)
+
+        def end() -> None:
+            self._end_hint = None
+            stop_listening()
+            if notice.text == text:
+                notice.show("")
+                frame.tui.request_render()
+
+        self._end_hint = end
+        notice.show(text)
+        frame.tui.request_render()
+        self._tasks.start(self._expire(end), name="exit hint")
+
+    async def _expire(self, end: Callable[[], None]) -> None:
+        await self._clock.sleep(EXIT_HINT_SECONDS)
+        if self._end_hint is end:
+            end()
+
+    def _other_key(self, data: str) -> None:
+        is_other = not is_key_release(data) and not self._frame.keymap.matches(data, "app.clear")
+        if is_other and self._end_hint is not None:
+            self._end_hint()

@@ -13,8 +13,10 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.contributions.commands import split_command
+from pi.coding.mentions import Attachment, attachments, without_attachments
 from pi.coding.port.results import Streaming
 from pi.coding.resources.prompts import MissingValues
+from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.dialogs.questions import ask_text
 from pi.modes.interactive.transcript.view import TranscriptView
@@ -94,7 +96,10 @@ class PromptSender:
 
     def queue_changed(self, steering: tuple[str, ...], follow_up: tuple[str, ...]) -> None:
         """Shows the changed queues of the session."""
-        self._queued = (steering, follow_up)
+        self._queued = (
+            tuple(map(without_attachments, steering)),
+            tuple(map(without_attachments, follow_up)),
+        )
         self._show_queued()
 
     def moved(self, port: SessionPort) -> None:
@@ -109,13 +114,24 @@ class PromptSender:
         texts: list[str] = []
         if self._port is not None and any(self._queued):
             queues = await self._port.prompts.clear_queue()
-            texts += [*queues.steering, *queues.follow_up]
+            texts += map(without_attachments, (*queues.steering, *queues.follow_up))
         texts += [text for text, _ in self._waiting]
         self._waiting.clear()
         self._show_queued()
         if texts:
             self._composer.take_back(texts)
         return bool(texts)
+
+    def attachments(self, text: str) -> list[Attachment]:
+        """Reads the files that a text names, if the setting is on. Blocks: call it in a thread."""
+        port = self._port
+        if port is None or text.startswith(("/", "!")):
+            return []
+        values = port.settings.values
+        if not values.editor.attach_files:
+            return []
+        limits = ImageLimits(resize=values.images.auto_resize)
+        return attachments(text, cwd=port.facts.cwd, home=self._ui.host.home, limits=limits)
 
     def run_command(self, name: str, arguments: str = "") -> bool:
         """Runs a built-in command; returns whether it exists."""
@@ -175,9 +191,10 @@ class PromptSender:
         if port.extensions.find(text) is not None:
             self._tasks.start(self._after(GRACE_SECONDS, release), name="grace")
         try:
+            attached = await self._attach(text)
             await port.prompts.prompt(
-                self._meaning(text),
-                images,
+                "".join(each.text for each in attached) + self._meaning(text),
+                (*images, *(image for each in attached for image in each.images)),
                 streaming=streaming,
                 accepted=release,
                 fill=self._fill,
@@ -189,6 +206,16 @@ class PromptSender:
                 self._composer.take_back([text])
         finally:
             release()
+
+    async def _attach(self, text: str) -> list[Attachment]:
+        """Returns what a text attaches, and reports what could not be attached."""
+        if "@" not in text:
+            return []
+        found = await asyncio.to_thread(self.attachments, text)
+        for each in found:
+            if each.problem:
+                self._ui.notify(f"@{each.path} is not attached: {each.problem}.", "warning")
+        return found
 
     async def _after(self, seconds: float, act: Callable[[], None]) -> None:
         await self._ui.clock.sleep(seconds)

@@ -11,6 +11,7 @@ from pi.coding.settings.values import Values
 from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.startup import AppOptions
+from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.tui.desktop import Clipboard, runner
@@ -30,7 +31,9 @@ class SettingsApplier:
         graphics: Graphics | None,
         *,
         theme_override: str | None,
+        activity: Activity,
     ) -> None:
+        self._activity = activity
         self._frame = frame
         self._transcript = transcript
         self._graphics = graphics
@@ -69,6 +72,8 @@ class SettingsApplier:
         composer.arrange(
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
+        self._activity.indicator.is_still = values.tui.reduced_motion or self._frame.screen_reader
+        composer.set_vim(enabled=values.editor.mode == "vim")
         self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
         look.pad = values.output_pad
         look.image_columns = values.terminal.image_width_cells

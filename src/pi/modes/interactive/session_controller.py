@@ -11,7 +11,9 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import ThinkingLevelChanged
+from pi.coding.mentions import without_attachments
 from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.composer.attaching import AttachmentChips, AttachmentWatcher
 from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.modes.interactive.extensions.connection import ExtensionConnection
 from pi.modes.interactive.extensions.ui import DisplayControls
@@ -96,8 +98,13 @@ class SessionController:
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
+        activity.hides_time = frame.screen_reader
         self.follower = SettingsApplier(
-            frame, self.transcript, graphics_for(tui, start.environ), theme_override=start.theme
+            frame,
+            self.transcript,
+            graphics_for(tui, start.environ),
+            theme_override=start.theme,
+            activity=activity,
         )
         self.screen = self._new_screen(activity, quit)
         self.extensions = ExtensionConnection(
@@ -115,6 +122,16 @@ class SessionController:
             after_command=self.choices_changed,
         )
         self._gestures = self._connected(activity, leaving)
+        chips = AttachmentChips(frame.theme)
+        frame.composer.show_above(chips)
+        watcher = AttachmentWatcher(
+            chips,
+            look=self.speaking.attachments,
+            clock=start.clock,
+            tasks=tasks,
+            request_render=tui.request_render,
+        )
+        frame.composer.on_text = watcher.text_changed
 
     def open(self, opened: OpenedSession) -> None:
         """Called when the session is open: shows the conversation and follows its events."""
@@ -176,7 +193,7 @@ class SessionController:
         self._session_id = port.facts.header.id
         self.extensions.load(port)
         for point in port.facts.fork_points():
-            self._frame.composer.remember(point.text)
+            self._frame.composer.remember(without_attachments(point.text))
 
     def _show_facts(self) -> None:
         port = self.screen.port

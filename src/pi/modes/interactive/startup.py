@@ -88,6 +88,8 @@ class AppOptions(Record):
     """The initial theme, overrides the settings."""
     fullscreen: bool | None = None
     """Whether to use fullscreen mode, overrides the settings."""
+    screen_reader: bool = False
+    """Whether to write plain lines; the settings may ask for it, too."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""
@@ -106,6 +108,18 @@ class EarlyTerminal(Record):
     images: Literal["kitty", "iterm2", "auto", False] = "auto"
 
 
+class EarlyEditor(Record):
+    """Settings of the editor."""
+
+    mode: Literal["standard", "vim"] = "standard"
+
+
+class EarlyTui(Record):
+    """Settings of accessibility."""
+
+    screen_reader: bool = False
+
+
 class EarlySettings(Record):
     """Settings of the first frame."""
 
@@ -118,6 +132,8 @@ class EarlySettings(Record):
     autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5
     show_hardware_cursor: bool = False
     terminal: EarlyTerminal = EarlyTerminal()
+    editor: EarlyEditor = EarlyEditor()
+    tui: EarlyTui = EarlyTui()
 
 
 def early_settings(agent_dir: Path) -> EarlySettings:

@@ -137,7 +137,11 @@ class Theme:
     @cached_property
     def editor(self) -> EditorTheme:
         """Style of the editor; its border colour is set separately."""
-        return EditorTheme(border=self.paint("borderMuted"), suggestions=self.select)
+        return EditorTheme(
+            border=self.paint("borderMuted"),
+            placeholder=self.paint("dim"),
+            suggestions=self.select,
+        )
 
     @cached_property
     def scrolling(self) -> ScrollTheme:

@@ -67,6 +67,11 @@ class Ui(Protocol):
         ...
 
     @property
+    def is_still(self) -> bool:
+        """Whether nothing may move by itself, such as a spinner."""
+        ...
+
+    @property
     def keymap(self) -> Keymap:
         """The key bindings of the whole screen."""
         ...

@@ -14,7 +14,7 @@ Platform: TypeAlias = Literal["posix", "windows", "wsl"]
 """Linux and macOS, native Windows, or Linux under Windows. Their terminals reserve different keys.
 """
 
-Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree"]
+Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree", "vim"]
 """Where an action is available. Actions that are never available together may share a key."""
 
 
@@ -125,16 +125,87 @@ TUI_ACTIONS: tuple[Action, ...] = (
     ),
 )
 
+VIM_ACTIONS: tuple[Action, ...] = (
+    *_rows(
+        "vim",
+        "tui.vim",
+        ("normal", "normal mode; there, the application sees the key", "escape ctrl+["),
+        ("insert", "insert before the cursor", "i"),
+        ("append", "insert after the cursor", "a"),
+        ("insertLineStart", "insert at the start of the line", "shift+i"),
+        ("appendLineEnd", "insert at the end of the line", "shift+a"),
+        ("openBelow", "open a line below; in a selection, go to its other end", "o"),
+        ("openAbove", "open a line above", "shift+o"),
+        ("visual", "select characters", "v"),
+        ("visualLine", "select lines", "shift+v"),
+        ("left", "left", "h left backspace"),
+        ("down", "down, or the prompt after", "j down"),
+        ("up", "up, or the prompt before", "k up"),
+        ("right", "right", "l right space"),
+        ("wordForward", "to the next word", "w"),
+        ("bigWordForward", "to the next word between spaces", "shift+w"),
+        ("wordBack", "back to the start of a word", "b"),
+        ("bigWordBack", "back to the start of a word between spaces", "shift+b"),
+        ("wordEnd", "to the end of a word", "e"),
+        ("bigWordEnd", "to the end of a word between spaces", "shift+e"),
+        ("findForward", "to the next character that is typed", "f"),
+        ("findBackward", "back to a character that is typed", "shift+f"),
+        ("tillForward", "before the next character that is typed", "t"),
+        ("tillBackward", "back behind a character that is typed", "shift+t"),
+        ("repeatFind", "repeat the last of these four", ";"),
+        ("repeatFindBack", "repeat it in the other direction", ","),
+        ("matchPair", "to the matching bracket", "%"),
+        ("lineStart", "to the start of the line", "0 home"),
+        ("firstNonBlank", "to the first character of the line", "^"),
+        ("lineEnd", "to the end of the line", "$ end"),
+        ("goto", "twice: to the first line, or to the line of a count", "g"),
+        ("lastLine", "to the last line, or to the line of a count", "shift+g"),
+        ("delete", "delete what a motion or object covers; twice: lines", "d"),
+        ("change", "change what a motion or object covers; twice: lines", "c"),
+        ("yank", "copy what a motion or object covers; twice: lines", "y"),
+        ("deleteToLineEnd", "delete to the end of the line", "shift+d"),
+        ("changeToLineEnd", "change to the end of the line", "shift+c"),
+        ("yankLine", "copy lines", "shift+y"),
+        ("deleteChar", "delete a character", "x delete"),
+        ("deleteCharBack", "delete the character before", "shift+x"),
+        ("substitute", "change a character", "s"),
+        ("substituteLine", "change a line", "shift+s"),
+        ("replace", "replace a character by the one that is typed", "r"),
+        ("toggleCase", "swap upper and lower case", "~"),
+        ("join", "join lines", "shift+j"),
+        ("put", "insert what was deleted or copied, after the cursor", "p"),
+        ("putBefore", "insert it before the cursor", "shift+p"),
+        ("undo", "undo", "u"),
+        ("redo", "redo", "ctrl+r"),
+        ("repeat", "repeat the last change", "."),
+        ("inner", "after an operator or in a selection: an object without its edges", "i"),
+        ("around", "after an operator or in a selection: an object with its edges", "a"),
+        ("objectWord", "object: a word", "w"),
+        ("objectBigWord", "object: a word between spaces", "shift+w"),
+        ("objectParagraph", "object: a paragraph", "p"),
+        ("objectDoubleQuotes", "object: a string in double quotes", '"'),
+        ("objectSingleQuotes", "object: a string in single quotes", "'"),
+        ("objectBackticks", "object: a string in backticks", "`"),
+        ("objectParentheses", "object: parentheses", "( ) b"),
+        ("objectBrackets", "object: brackets", "[ ]"),
+        ("objectBraces", "object: braces", "{ } shift+b"),
+        ("objectAngles", "object: angle brackets", "< >"),
+    ),
+)
+"""Only with the setting ``editor.mode``: ``vim``."""
+
 APP_ACTIONS: tuple[Action, ...] = (
     *_rows(
         "prompt",
         "app",
         ("interrupt", "interrupt", "escape"),
-        ("clear", "clear the prompt; twice: exit", "ctrl+c"),
+        ("clear", "clear the prompt, else interrupt; twice: exit", "ctrl+c"),
         ("exit", "exit from an empty prompt", "ctrl+d"),
         ("suspend", "suspend", "ctrl+z", "", "ctrl+z"),
         ("editor.external", "edit the prompt in another program", "ctrl+g"),
         ("clipboard.pasteImage", "paste an image", "ctrl+v", "alt+v"),
+        ("history.search", "search earlier prompts", "ctrl+r"),
+        ("help", "show keys and commands (empty prompt)", "?"),
         ("session.new", "start a new session", ""),
         ("session.tree", "show the session tree", ""),
         ("session.fork", "fork the session", ""),
@@ -189,4 +260,4 @@ APP_ACTIONS: tuple[Action, ...] = (
     ),
 )
 
-ACTIONS: tuple[Action, ...] = (*TUI_ACTIONS, *APP_ACTIONS)
+ACTIONS: tuple[Action, ...] = (*TUI_ACTIONS, *VIM_ACTIONS, *APP_ACTIONS)

@@ -114,6 +114,9 @@ def _canonical(keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _meet(action: Action, other: Action) -> bool:
+    if "vim" in (action.place, other.place):
+        # Letters of vim are free elsewhere: the mode decides before other actions are looked at.
+        return action.place == other.place
     return action.place == other.place or "anywhere" in (action.place, other.place)
 
 

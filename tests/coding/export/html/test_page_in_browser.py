@@ -13,7 +13,15 @@ import pytest
 from pi.coding.export.html.page import render_page
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
-from tests.coding.export.sessions import HEADER, long_session, sample
+from tests.coding.export.sessions import (
+    HEADER,
+    answered,
+    chain,
+    long_session,
+    message,
+    said,
+    sample,
+)
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -155,6 +163,20 @@ def test_a_payload_in_every_field_of_every_entry_does_nothing(visit: Open) -> No
     assert page.evaluate(counts) == [1, 1, 0, 0]
     assert page.evaluate("document.querySelectorAll('article').length") == len(sample()) - 3
     assert "<script>hit('script')</script>" in page.inner_text("main")
+
+
+def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:
+    words = ("responsibility", "configuration", "documentation", "implementation", "authentication")
+    row = "| " + " | ".join(words) + " |"
+    answer = f"{row}\n{'|---' * len(words)}|\n{row}\n"
+    page = visit(chain([message(said("Which?")), message(answered(answer))]), width=420).page
+
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.words td')].map(cell => "
+        "Math.round(cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight)))"
+    )
+    assert len(heights) == len(words)
+    assert set(heights) == {1}
 
 
 def test_choosing_a_branch_in_the_outline_shows_that_branch(visit: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from msgspec import UNSET
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.session import SessionBeforeSwitchEvent
-from pi.testing import says
+from pi.testing import calls, says
 from tests.coding.runtime.stage import kinds
 from tests.modes.interactive.commands.acting import acting, at_work
+from tests.modes.interactive.commands.playhouse import Playhouse
 
 
 async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
@@ -223,3 +225,30 @@ async def test_the_tree_is_shown(tmp_path: Path) -> None:
         await on.session.prompts.prompt("hi")
         await on.run("/tree", "escape")
         assert on.session.state.session_name is UNSET
+
+
+async def test_context_shows_the_parts_of_the_window(tmp_path: Path) -> None:
+    play = Playhouse(tmp_path, calls("read", path="notes.txt"), says("Read."), rows=40)
+    play.stage.write("project/notes.txt", "word " * 4000)
+    play.stage.write(".pi/agent/AGENTS.md", "Always be brief. " * 100)
+    async with play.playing():
+        play.send("/context")
+        await play.sees("Free")
+        before = _parts_of(play.screen)
+        assert list(before) == [
+            "System prompt", "Tools", "Instructions", "Messages", "Tool results", "Free"
+        ]  # fmt: skip
+        assert before["Messages"] == before["Tool results"] == "0"
+        assert before["Instructions"] != "0" and before["Tools"] != "0"
+        await play.asks("read it", "Read.")
+        play.send("/context")
+        await play.until(lambda: play.screen.count("Free") == 2)
+        after = _parts_of(play.screen)
+        assert after["Tool results"] != "0" and after["Messages"] != "0"
+        assert "▚" in play.screen
+
+
+def _parts_of(screen: str) -> dict[str, str]:
+    """The sizes of the last table of parts."""
+    rows = re.findall(r"^ [█▓▒▞▚·] (\w[\w ]*?) {2,}(\S+)", screen, re.MULTILINE)
+    return dict(rows[-6:])

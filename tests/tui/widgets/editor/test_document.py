@@ -109,7 +109,7 @@ def test_a_huge_paste_is_a_marker() -> None:
     document = Document()
     document.paste("line\n" * 200_000)
 
-    assert document.text == "[paste #1 +200001 lines]"
+    assert document.text == "[paste #1 +200000 lines]"
     assert len(document.expanded) == 1_000_000
 
 

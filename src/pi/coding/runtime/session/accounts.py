@@ -71,7 +71,7 @@ class Accounts:
             await sign_in_with_key(row, ui, storage=self.storage)
             return
         environ = core.workspace.environment.values
-        network = Network(proxy=core.workspace.values.http_proxy)
+        network = Network(proxy=core.workspace.settings.values.http_proxy)
         services = make_services(environ, core.machine.clock, network)
         models = core.registry.models.get_models(row.id)
         try:

@@ -12,7 +12,7 @@ from pi.agent.errors import AgentBusy
 from pi.agent.policy import Next
 from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
-from pi.ai.messages import Image, Json, UserMessage
+from pi.ai.messages import Image, Json, SystemMessage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.tasks import Notifier
@@ -263,6 +263,12 @@ class PromptRunner:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         if not _has_thinking_level(core):
             await core.add(ThinkingLevelChange(thinking_level=core.agent.thinking_level))
+
+    def system_message(self) -> SystemMessage:
+        """Return the system prompt and the tools of the next run."""
+        tools = tuple(tool.declaration for tool in self._core.toolbox.active())
+        sections: dict[str, str | None] = dict(self.sections())
+        return SystemMessage(content="", sections=sections, tools_added=tools)
 
     def sections(self) -> dict[str, str]:
         """Return the sections of the current system prompt."""

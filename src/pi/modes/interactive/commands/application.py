@@ -63,11 +63,27 @@ async def theme(ui: Ui, arguments: str) -> None:
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
     """Shows all keys."""
-    ui.add_output(SectionsView(ui.theme, key_sections(ui.keymap, ui.port.extensions.shortcuts())))
+    ui.add_output(SectionsView(ui.theme, _key_sections(ui)))
 
 
 async def help(ui: Ui, arguments: str) -> None:
     """Shows all commands: built-in ones, then those of extensions and files."""
+    ui.add_output(SectionsView(ui.theme, _command_sections(ui)))
+    ui.notify("Keys are listed by /hotkeys.")
+
+
+def help_sections(ui: Ui) -> list[Section]:
+    """Returns what the help shows: how messages begin, keys of the prompt, commands, other keys."""
+    writing, *others = _key_sections(ui)
+    return [others.pop(), writing, *_command_sections(ui), *others]
+
+
+def _key_sections(ui: Ui) -> list[Section]:
+    with_vim = ui.port.settings.values.editor.mode == "vim"
+    return key_sections(ui.keymap, ui.port.extensions.shortcuts(), with_vim=with_vim)
+
+
+def _command_sections(ui: Ui) -> list[Section]:
     own = [
         CommandHelp(name=command.name, hint=command.hint, description=command.description)
         for command in BuiltInCommands(ui).listed()
@@ -78,8 +94,7 @@ async def help(ui: Ui, arguments: str) -> None:
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
-    ui.add_output(SectionsView(ui.theme, command_sections([*own, *others], ui.keymap)))
-    ui.notify("Keys are listed by /hotkeys.")
+    return command_sections([*own, *others], ui.keymap)
 
 
 async def changelog(ui: Ui, arguments: str) -> None:

@@ -12,6 +12,7 @@ from pi.coding.session.errors import SessionInUse
 from pi.coding.session.file_operations import unquoted
 from pi.coding.session.naming import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
+from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
 from pi.modes.interactive.dialogs.reports import SectionsView, session_info
 from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
@@ -70,7 +71,7 @@ async def resume(ui: Ui, arguments: str) -> None:
     facts = ui.port.facts
     where = SessionScope(
         host=ui.host,
-        catalog=_catalog(ui),
+        catalog=session_catalog(ui),
         cwd=str(facts.cwd),
         current=facts.file,
         rename_current=facts.rename,
@@ -121,6 +122,16 @@ async def usage(ui: Ui, arguments: str) -> None:
     ui.add_output(UsageView(used, ui.theme, now=ui.clock.now_ms() / 1000))
 
 
+async def context(ui: Ui, arguments: str) -> None:
+    """Shows what fills the window of the model."""
+    facts = ui.port.facts
+    usage = facts.context_usage()
+    if usage is None:
+        raise PiError("No model is selected, so there is no window to show.", hint="See /model.")
+    parts = context_parts(facts.messages(), ui.port.prompts.system_message(), usage.tokens)
+    ui.add_output(ContextView(ui.theme, parts, usage))
+
+
 async def compact(ui: Ui, arguments: str) -> None:
     """Compacts the conversation now; a running turn is interrupted."""
     try:
@@ -150,7 +161,7 @@ def _replaced(ui: Ui, result: Replaced, text: str) -> None:
         ui.notify(text)
 
 
-def _catalog(ui: Ui) -> SessionCatalog:
+def session_catalog(ui: Ui) -> SessionCatalog:
     """Returns the location of the sessions next to this one; usually the agent directory."""
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
     custom = file.parent if file is not None and file.parent.parent != usual else None

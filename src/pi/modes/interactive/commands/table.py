@@ -187,7 +187,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("quit", "", "leave", "application.quit"),
     _row("clear", "", "alias of /new", "session.new"),
     _row("exit", "", "alias of /quit", "application.quit"),
-    _row("context", "", "alias of /usage", "session.usage"),
+    _row("context", "", "show what fills the window of the model", "session.context"),
     _row("doctor", "", "check the installation, like `pi doctor`", "application.doctor"),
     _row("init", "[wishes]", "ask the model to draft AGENTS.md", prompt=INIT),
     _row("review", "[what]", "ask the model to review the changes", prompt=REVIEW),

@@ -16,7 +16,7 @@ from pi.modes.interactive.composer.prompt import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowCache
+from pi.tui.component import Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
@@ -116,6 +116,9 @@ _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
 )}  # fmt: skip
 
 
+PLACEHOLDER = "Ask anything, @file, !command, / for commands"
+
+
 class Composer:
     """The prompt editor. ``on_submit`` gets the text and the images of the message."""
 
@@ -132,6 +135,8 @@ class Composer:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
         self.on_change: Callable[[str], None] = lambda text: None
         """Called with ``unsent`` after every possible change."""
+        self.on_text: Callable[[str], None] = lambda text: None
+        """Called with the text after every change of it."""
         self.mode_of: Callable[[str], InputMode | None] = lambda text: None
         """Returns the input mode of an extension for a text."""
         self._labels = {"mode": "", "activity": ""}
@@ -146,6 +151,7 @@ class Composer:
             tasks=tasks,
             request_render=request_render,
         )
+        self._usual.placeholder = PLACEHOLDER
         self._editor: EditorProtocol = self._usual
         self._prepare: dict[str, Callable[[EditorProtocol], None]] = {}
         """Settings applied to every new editor."""
@@ -154,6 +160,7 @@ class Composer:
         self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
+        """Everything from the queued messages to the editor."""
 
     @property
     def text(self) -> str:
@@ -179,13 +186,24 @@ class Composer:
         self._editor.set_text("")
         return text, self._attachments.taken_from(text)
 
+    @property
+    def history(self) -> Sequence[str]:
+        """The prompts of this process, the oldest first."""
+        return self._usual.history
+
     def remember(self, text: str) -> None:
         """Adds a message to the history."""
         self._editor.add_to_history(text)
+        if self._editor is not self._usual:
+            self._usual.add_to_history(text)
 
     def on_action(self, act: OnAction) -> None:
         """Sets the handler of application keys."""
         self.prompt.on_action = act
+
+    def show_above(self, row: Component) -> None:
+        """Shows a component between the queued messages and the editor."""
+        self.component.insert_child(1, row)
 
     def use(self, editor: EditorProtocol | None) -> None:
         """Replaces the editor, or restores the default; the text is kept."""
@@ -206,6 +224,14 @@ class Composer:
         """Sets the margin and the number of visible suggestions."""
         self._configure("margins", lambda editor: editor.set_padding_x(padding))
         self._configure("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
+
+    def show_placeholder(self, text: str) -> None:
+        """Sets what the empty editor shows."""
+        self._usual.placeholder = text
+
+    def set_vim(self, *, enabled: bool) -> None:
+        """Switches the keys of vim on or off, for the built-in editor."""
+        self._usual.set_vim(enabled=enabled)
 
     def show_label(self, label: str) -> None:
         """Sets the text of the upper border."""
@@ -254,6 +280,7 @@ class Composer:
 
     def _changed(self, text: str) -> None:
         self._paint_border()
+        self.on_text(text)
         self.on_change(self.unsent)
 
     def _paint_border(self) -> None:
@@ -262,7 +289,8 @@ class Composer:
         token = mode.colour if mode is not None else _LEVELS.get(self._level, "border")
         paint = self._theme.paint("bashMode" if text.startswith("!") else token)
         self._editor.border_color = paint
-        self._label("mode", paint(one_line(mode.label)) if mode is not None else "")
+        label = one_line(mode.label) if mode is not None else _bash_label(text)
+        self._label("mode", paint(label) if label else "")
 
     def _label(self, part: str, text: str) -> None:
         self._labels[part] = text
@@ -273,3 +301,10 @@ class Composer:
     def _key(self, action: str) -> str:
         keys = self._keymap.keys(action)
         return keys[0] if keys else "nothing"
+
+
+def _bash_label(text: str) -> str:
+    """The label of a command of the user: ``!`` and ``!!`` differ in what the model sees."""
+    if text.startswith("!!"):
+        return "bash · not shown to the model"
+    return "bash" if text.startswith("!") else ""

@@ -196,8 +196,16 @@ class PromptEditor:
             self._typing.turned()
             return
         actions = self._keymap.actions(data)
+        captures: Callable[[str], bool] | None = getattr(self.editor, "captures", None)
+        if captures is not None and captures(data):
+            self._typing.typed()
+            self.editor.handle_input(data)
+            return
         if _HISTORY.isdisjoint(actions):
-            if _CLOSES_POPUP in actions and self._closed_popup(data):
+            # Ctrl+C clears the text even if suggestions are open: otherwise the text stays, and the
+            # next prompt is appended to it.
+            clears = "app.clear" in actions and self.editor.get_text()
+            if _CLOSES_POPUP in actions and not clears and self._closed_popup(data):
                 return
             for action in actions:
                 if action.startswith("app.") and self.on_action(action):

@@ -110,6 +110,11 @@ class Picker(Generic[T]):
                 self._memory.forget()
                 return
 
+    def select_next(self) -> None:
+        """Selects the item below; the last one stays selected."""
+        self._selection.select(self._selection.index + 1)
+        self._memory.forget()
+
     def refresh(self) -> None:
         """Searches again.
 

@@ -72,6 +72,7 @@ _PLACES: dict[Place, str] = {
     "models": "In lists of models",
     "sessions": "In the list of sessions",
     "tree": "In the session tree",
+    "vim": "In vim mode",
 }
 _FULLSCREEN, _OF_FULLSCREEN = "In fullscreen mode", "tui.altScreen."
 
@@ -91,12 +92,16 @@ class CommandHelp(Record):
     description: str = ""
 
 
-def key_sections(keymap: Keymap, others: Mapping[str, str] | None = None) -> list[Section]:
+def key_sections(
+    keymap: Keymap, others: Mapping[str, str] | None = None, *, with_vim: bool = False
+) -> list[Section]:
     """Returns all bound keys by context; ``others`` are those of extensions."""
     rows: dict[str, list[tuple[str, str]]] = {
         title: [] for title in (*_PLACES.values(), _FULLSCREEN)
     }
     for action in ACTIONS:
+        if action.place == "vim" and not with_vim:
+            continue
         if keys := keymap.keys(action.id):
             rows[_where(action)].append((" ".join(map(shown_key, keys)), action.description))
     rows["Of extensions"] = [

@@ -76,7 +76,7 @@ async def wait_for_steps(
 async def _spin(ui: Ui, loader: CancellableLoader) -> None:
     clock = ui.clock
     while True:
-        if loader.tick(clock.monotonic()):
+        if not ui.is_still and loader.tick(clock.monotonic()):
             ui.request_render()
         await clock.sleep(loader.interval)
 

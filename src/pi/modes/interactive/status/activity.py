@@ -46,9 +46,13 @@ class Spinner:
     message: str | None = None
     """Replaces the label of the agent's work."""
     is_visible: bool = True
+    is_still: bool = False
+    """Whether nothing moves: no spinner."""
 
     def frame(self, now: float) -> str:
         """Returns the current frame; empty without a spinner."""
+        if self.is_still:
+            return ""
         return self.frames[int(now / self.interval) % len(self.frames)] if self.frames else ""
 
 
@@ -62,6 +66,8 @@ class Activity:
         self.on_work: Callable[[], None] = lambda: None
         """Called when other work starts, changes or ends."""
         self.indicator = Spinner()
+        self.hides_time = False
+        """Whether the elapsed time is left out: a screen reader would read every second."""
         self._clock = clock
         self._interrupt_key = interrupt_key
         self._began: float | None = None
@@ -156,7 +162,7 @@ class Activity:
         now = self._clock.monotonic()
         began, words = self._foremost(now)
         parts = [one_line(words)]
-        if (seconds := int(now - began)) >= 1:
+        if (seconds := int(now - began)) >= 1 and not self.hides_time:
             parts.append(elapsed(seconds))
         if key := self._interrupt_key():
             parts.append(f"{key} to interrupt")

@@ -196,6 +196,11 @@ class TransientNotice:
         self._token = "muted"
         self._memory = RowCache()
 
+    @property
+    def text(self) -> str:
+        """The notice; empty if there is none."""
+        return self._text
+
     def show(self, text: str, token: str = "muted") -> None:
         """Shows a notice; an empty text removes it."""
         self._text, self._token = one_line(text), token

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from pi.ai.messages import Image
 from pi.base.terminal_text import one_line
+from pi.coding.mentions import with_chips
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import (
     THINKING,
@@ -86,7 +87,8 @@ class UserBlock(Block):
 def as_typed(text: str) -> str:
     """Returns a message with the user's text in place of inserted skills and files."""
     text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
-    return _without_files(text)
+    chips = with_chips(text)
+    return _without_files(text) if chips is None else chips
 
 
 def without_pastes(text: str, pastes: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ class PasteMarkers:
 
     def shorten(self, text: str) -> str:
         """Returns a marker for a long text; a short text is unchanged."""
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1  # a final newline begins no further line
         if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
         size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
@@ -86,6 +86,17 @@ class UndoStack:
     def redo(self, buffer: Buffer) -> bool:
         """Repeats the last reverted step. Returns whether there was one."""
         return _moved_cursor(self._undone, self._done, buffer)
+
+    @property
+    def depth(self) -> int:
+        """The number of steps that can be undone."""
+        return len(self._done)
+
+    def merge(self, depth: int) -> None:
+        """Joins the steps above ``depth`` into one."""
+        steps = self._done[depth:]
+        if len(steps) > 1:
+            self._done[depth:] = [[edit for step in steps for edit in step]]
 
     def clear(self) -> None:
         """Drops all steps."""
@@ -212,6 +223,26 @@ class Document:
         start = self._yanked_at
         end = after(start, self._kills.latest)
         self._replace(start, end, self._kills.rotate(), "yanked", joins=True)
+
+    def between(self, start: Position, end: Position) -> str:
+        """Returns the text between two positions."""
+        return self._buffer.between(start, end)
+
+    def replace(self, start: Position, end: Position, text: str) -> None:
+        """Replaces the text between two positions as one step; the cursor moves behind it."""
+        if start == end and not text:
+            self.move_to(start)
+        self._replace(start, end, text, "")
+
+    @property
+    def undo_mark(self) -> int:
+        """The number of steps that can be undone, for ``merge_undo``."""
+        return self._undo.depth
+
+    def merge_undo(self, mark: int) -> None:
+        """Joins all steps since a mark: they are undone together."""
+        self._undo.merge(mark)
+        self._last = ""
 
     def undo(self) -> bool:
         """Reverts the last step. Returns whether there was one."""

@@ -9,21 +9,23 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowCache
+from pi.tui.component import CURSOR_MARKER, RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
-from pi.tui.style import Paint, unpainted
+from pi.tui.style import Paint, inverse, unpainted
+from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.editor import buffer
 from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
-from pi.tui.widgets.editor.layout import Viewport, border, text_row
+from pi.tui.widgets.editor.layout import Row, Viewport, border, text_row
 from pi.tui.widgets.editor.suggestions import Sleep, SuggestionPopup
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
+    from pi.tui.widgets.editor.vim import VimMode
 
 _MIN_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
@@ -40,6 +42,7 @@ class EditorTheme(Record):
     """The style of an ``Editor``."""
 
     border: Paint = unpainted
+    placeholder: Paint = unpainted
     suggestions: SelectTheme = SelectTheme()
 
 
@@ -70,6 +73,9 @@ class Editor:
         self.border_color = theme.border
         self.label = ""
         """The label in the top border. It may have styles, and must be sanitised."""
+        self.placeholder = ""
+        """Shown while there is no text."""
+        self._placeholder_paint = theme.placeholder
         self._keymap = keymap or Keymap()
         self._screen_rows = screen_rows
         self._request_render = request_render
@@ -87,6 +93,7 @@ class Editor:
             deliver=self._deliver,
             entered=self._entered,
         )
+        self._vim: VimMode | None = None
         self._jump: Callable[[str], Motion] | None = None
         self._padding = 0
         self._width = 80
@@ -110,6 +117,11 @@ class Editor:
         self._popup.close()
         self._change(lambda: self._document.insert(text))
 
+    @property
+    def history(self) -> Sequence[str]:
+        """The earlier prompts, the oldest first."""
+        return self._history.entries
+
     def add_to_history(self, text: str) -> None:
         """Adds a prompt to the history."""
         self._history.add(text)
@@ -127,6 +139,28 @@ class Editor:
         """Sets the free columns on both sides of the text."""
         self._padding = max(columns, 0)
         self._memory.forget()
+
+    def set_vim(self, *, enabled: bool) -> None:
+        """Switches the keys of vim on or off; they start in insert mode."""
+        if enabled == (self._vim is not None):
+            return
+        from pi.tui.widgets.editor.vim import VimMode  # deferred: few users switch it on
+
+        self._vim = VimMode(self._document, self) if enabled else None
+        self._memory.forget()
+
+    def captures(self, data: str) -> bool:
+        """Whether a key belongs to the mode of the editor before the application sees it."""
+        if self._vim is None or self._popup.is_open:
+            return False
+        return self._vim.captures(self._keymap.actions(data))
+
+    def browse_history(self, step: int) -> None:
+        """Shows an earlier (-1) or later prompt."""
+        if step < 0:
+            self._history_previous()
+        else:
+            self._history_next()
 
     def handle_input(self, data: str) -> None:
         """Handles one key or one paste."""
@@ -168,13 +202,38 @@ class Editor:
         rows = [border(width, paint, label=self.label, note=above)]
         cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
+        bottom = border(width, paint, label=paint(self._vim.label) if self._vim else "", note=below)
+        if self.placeholder and not self._document.text:
+            room, has_cursor = width - len(margin), cursor_at == 0
+            rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))
+            return [*rows, bottom, *self._popup.render(width)]
         for number, row in enumerate(view.visible):
             text = self._document.lines[row.line][row.start : row.end]
             cursor = self._document.cursor.col - row.start if number == cursor_at else None
-            drawn = text_row(text, cursor, self._document.units, width=width - len(margin))
+            selected = self._selected_columns(row) if self._vim else None
+            drawn = text_row(
+                text, cursor, self._document.units, width=width - len(margin), selected=selected
+            )
             rows.append(margin + drawn)
-        rows.append(border(width, paint, note=below))
+        rows.append(bottom)
         return rows + self._popup.render(width)
+
+    def _selected_columns(self, row: Row) -> tuple[int, int] | None:
+        """Returns the selected part of a row, as characters of the row."""
+        selection = self._vim.selection if self._vim else None
+        if selection is None or not selection[0].row <= row.line <= selection[1].row:
+            return None
+        start, end = selection
+        first = start.col if start.row == row.line else 0
+        last = end.col if end.row == row.line else row.end
+        return max(first - row.start, 0), min(last, row.end) - row.start
+
+    def _draw_placeholder(self, width: int, *, has_cursor: bool) -> str:
+        text = truncate_to_width(self.placeholder, max(width - 1, 0), "…")
+        if not has_cursor:
+            return self._placeholder_paint(text)
+        first = text[:1] or " "
+        return f"{CURSOR_MARKER}{inverse(first)}{self._placeholder_paint(text[1:])}"
 
     @property
     def transient_rows(self) -> int:
@@ -201,6 +260,8 @@ class Editor:
         self._memory.forget()
         if self._document.version != before:
             self._viewport.reset_column()
+            if self._vim is not None:
+                self._vim.text_changed()
             self.on_change(self._document.text)
 
     def _deliver(self, do: Callable[[], None]) -> None:
@@ -221,6 +282,10 @@ class Editor:
             self._document.move(jump(text))
             return
         actions = self._keymap.actions(data)
+        vim = None if self._popup.is_open else self._vim
+        if vim is not None and vim.handle_input(data, actions, text):
+            self._popup.close()
+            return
         if not _VERTICAL.intersection(actions):
             self._viewport.reset_column()
         match self._popup.handle_input(data, actions):
@@ -304,6 +369,8 @@ class Editor:
             return
         text = self._document.expanded.strip()
         self._document.clear()
+        if self._vim is not None:
+            self._vim.reset()
         self._history.leave()
         self.on_submit(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 MAX_HISTORY_ENTRIES = 100
 
@@ -23,6 +23,11 @@ class PromptHistory:
             self._entries.append(text)
             del self._entries[:-MAX_HISTORY_ENTRIES]
         self.leave()
+
+    @property
+    def entries(self) -> Sequence[str]:
+        """The prompts, the oldest first."""
+        return tuple(self._entries)
 
     @property
     def browsing(self) -> bool:

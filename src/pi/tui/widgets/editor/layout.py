@@ -239,12 +239,23 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
     return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + line)}"
 
 
-def text_row(text: str, cursor: int | None, units: TextUnits, *, width: int) -> str:
+def text_row(
+    text: str,
+    cursor: int | None,
+    units: TextUnits,
+    *,
+    width: int,
+    selected: tuple[int, int] | None = None,
+) -> str:
     """Returns a row of text, at most ``width`` columns, with the cursor if it is in this row.
+
+    ``selected`` is drawn reversed, except the cursor.
 
     ``CURSOR_MARKER`` precedes the drawn cursor, so that the terminal's cursor, and with it the
     window of an input method, is at the same position.
     """
+    if selected is not None and selected[0] < selected[1]:
+        return _selected_row(text, cursor, units, width, selected)
     if cursor is None:
         return truncate_to_width(text, width, "…")
     end = units.after(text, cursor)
@@ -254,3 +265,21 @@ def text_row(text: str, cursor: int | None, units: TextUnits, *, width: int) -> 
     shown = truncate_to_width(unit if visible_width(unit) else " ", room, "…")
     tail = truncate_to_width(text[end:], room - visible_width(shown), "…")
     return f"{head}{CURSOR_MARKER}{inverse(shown)}{tail}"
+
+
+def _selected_row(
+    text: str, cursor: int | None, units: TextUnits, width: int, selected: tuple[int, int]
+) -> str:
+    drawn, left, at = "", width, 0
+    for unit in units.split(text):
+        if visible_width(unit) > left:
+            break
+        left -= visible_width(unit)
+        is_cursor = cursor is not None and at <= cursor < at + len(unit)
+        marker = CURSOR_MARKER if is_cursor else ""
+        is_reversed = selected[0] <= at < selected[1] and not is_cursor
+        drawn += f"{marker}{inverse(unit) if is_reversed else unit}"
+        at += len(unit)
+    if cursor is not None and cursor >= at and left:
+        drawn += f"{CURSOR_MARKER}{inverse(' ')}"
+    return drawn

@@ -79,11 +79,26 @@ def folded_tail(lines: Sequence[str], most: int, look: TranscriptOptions, width:
 
 def failure(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
     """The error of a call: its first rows, wrapped."""
-    rows = wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
+    rows = wrapped(painted(readable_error(call.text.strip()), look.theme.paint("error")), width)
     hidden = len(rows) - ERROR_ROWS
     if look.is_expanded or hidden <= 0:
         return rows
     return [*rows[:ERROR_ROWS], *clipped([more_rows(hidden, look)], width)]
+
+
+# Models know these errors in the form of Node; users read a sentence.
+_NODE_ERROR = re.compile(
+    r"E[A-Z]{3,}: (?P<words>[^\n]+), (?:access|open|read|stat|scandir|mkdir)\b"
+)
+
+
+def readable_error(text: str) -> str:
+    """Returns an error of a file for users: ``No such file or directory '/a/b'``."""
+    found = _NODE_ERROR.match(text)
+    if found is None:
+        return text
+    words = found["words"]
+    return f"{words[:1].upper()}{words[1:]}{text[found.end() :]}"
 
 
 def painted(text: str, paint: Callable[[str], str]) -> list[str]:

@@ -1,0 +1,227 @@
+"""Files that a prompt names as ``@path``: what is attached, and how the message is read back.
+
+The form is that of files on the command line: a ``<file name="…">`` block per file, then the text,
+in which the mention stays.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from pi.ai.messages import Image
+from pi.base.files import read_regular
+from pi.base.records import Record
+from pi.coding.resources.ignore import compile_glob
+from pi.coding.tools.images import ImageLimits, image_type, prepare_image
+
+MAX_FILE_BYTES = 256 * 1024
+"""Size of a text that is attached; larger files are left to the tools of the model."""
+MAX_IMAGE_BYTES = 64 * 1024 * 1024
+MAX_TOTAL_BYTES = 1024 * 1024
+"""Size of all attached texts of a prompt."""
+MAX_MENTIONS = 50
+MAX_ENTRIES = 200
+"""Names listed of a directory or a pattern."""
+MAX_SEARCHED = 50_000
+"""Paths looked at for a pattern."""
+
+_MENTION = re.compile(r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"]+))')
+_WILDCARD = re.compile(r"[*?\[{]")
+_SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+"""Folders in which patterns are not looked for."""
+_PUNCTUATION = ".,;:!?)]}'"
+_BLOCK = re.compile(r'<file name="(?P<name>[^"\n]+)">(?:\n(?P<text>.*?)\n)?</file>\n', re.S)
+
+
+class Attachment(Record):
+    """What one mention adds to the prompt."""
+
+    path: str
+    """As typed."""
+    chip: str
+    """A short description, such as ``12 lines``."""
+    text: str = ""
+    images: tuple[Image, ...] = ()
+    problem: str = ""
+    """Why nothing is attached."""
+
+
+def file_block(path: Path, text: str | None) -> str:
+    """Returns the block of a file; without text for an image."""
+    inside = "" if text is None else f"\n{text}\n"
+    return f'<file name="{path}">{inside}</file>\n'
+
+
+def find_mentions(text: str) -> list[str]:
+    """Returns the paths that a text names, in order and each once; they need not exist."""
+    found = (match["quoted"] or match["bare"] for match in _MENTION.finditer(text))
+    return list(islice(dict.fromkeys(found), MAX_MENTIONS))
+
+
+def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> list[Attachment]:
+    """Reads what a text names. Blocks: call it in a thread. Names that do not exist are ignored."""
+    found, left = [], MAX_TOTAL_BYTES
+    for name in find_mentions(text):
+        existing = _existing(name, cwd, home)
+        if existing is None:
+            continue
+        attached = _attached(*existing, cwd=cwd, limits=limits, left=left)
+        left -= len(attached.text.encode("utf-8", "replace"))
+        found.append(attached)
+    return found
+
+
+def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
+    """Returns the path of a mention, if need be without the punctuation behind it."""
+    names = [name]
+    if (bare := name.rstrip(_PUNCTUATION)) and bare != name:
+        names.append(bare)
+    for candidate in names:
+        path = cwd / (home / candidate[2:] if candidate.startswith("~/") else candidate)
+        try:
+            is_pattern = _WILDCARD.search(candidate) is not None
+            if path.exists() or (is_pattern and next(_matches(path), None) is not None):
+                return candidate, path
+        except (OSError, ValueError):  # too long, or with a zero byte
+            continue
+    return None
+
+
+def _attached(name: str, path: Path, *, cwd: Path, limits: ImageLimits, left: int) -> Attachment:
+    try:
+        if not path.exists():
+            return _listed(name, path, list(islice(_matches(path), MAX_ENTRIES + 1)), cwd)
+        if path.is_dir():
+            return _listed(name, path, list(islice(_entries(path), MAX_ENTRIES + 1)), cwd)
+        data = read_regular(path, max_bytes=MAX_IMAGE_BYTES)
+    except OSError as error:
+        return _refused(name, error.strerror or str(error))
+    kind = image_type(data)
+    if kind is None:
+        return _text(name, path, data, left)
+    prepared = prepare_image(data, kind, limits)
+    if prepared.image is None:
+        return _refused(name, " ".join(prepared.notes))
+    block = file_block(path, None)
+    return Attachment(path=name, chip="image", text=block, images=(prepared.image,))
+
+
+def _text(name: str, path: Path, data: bytes, left: int) -> Attachment:
+    if b"\0" in data[:8192]:
+        return _refused(name, "it is not a text")
+    if len(data) > min(MAX_FILE_BYTES, left):
+        limit = f"{MAX_FILE_BYTES >> 10} KiB per file, {MAX_TOTAL_BYTES >> 20} MiB per prompt"
+        return _refused(
+            name, f"{_size(len(data))} is more than the limit ({limit}); the model can read it"
+        )
+    text = data.decode("utf-8", "replace")
+    return Attachment(path=name, chip=_counted(text), text=file_block(path, text))
+
+
+def _refused(name: str, problem: str) -> Attachment:
+    return Attachment(path=name, chip="not attached", problem=problem)
+
+
+def _listed(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
+    names = [_relative(each, cwd) for each in names]
+    more = ["… and more"] if len(names) > MAX_ENTRIES else []
+    count = f"{MAX_ENTRIES}+" if more else str(len(names))
+    chip = f"{count} {'entry' if count == '1' else 'entries'}"
+    text = "\n".join([*names[:MAX_ENTRIES], *more])
+    return Attachment(path=name, chip=chip, text=file_block(path, text))
+
+
+def _entries(folder: Path) -> Iterator[str]:
+    """Yields the names in a directory, in order; directories end with a slash."""
+    for path in sorted(folder.iterdir()):
+        yield f"{path.name}/" if path.is_dir() else path.name
+
+
+def _matches(pattern: Path) -> Iterator[str]:
+    """Yields the paths that match a pattern, in order.
+
+    The search begins at the last folder without a wildcard and ends after a number of paths, so
+    that a pattern for a whole disk takes no longer than one for a project.
+    """
+    parts = pattern.parts
+    fixed = next((at for at, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
+    expression, seen = compile_glob(pattern.as_posix()), 0
+    depth = None if "**" in parts else len(parts) - fixed
+    top = Path(*parts[:fixed])
+    for folder, folders, files in os.walk(top):
+        level = len(Path(folder).parts) - fixed + 1
+        for name in sorted((*folders, *files)):
+            seen += 1
+            if expression.fullmatch(path := f"{folder.rstrip('/')}/{name}"):
+                yield path
+        if seen > MAX_SEARCHED:
+            return
+        folders[:] = sorted(each for each in folders if each not in _SKIPPED)
+        if depth is not None and level >= depth:
+            folders.clear()
+
+
+def _relative(path: str, cwd: Path) -> str:
+    return path.removeprefix(f"{cwd}/")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024 / 1024:.1f} MiB" if count >= 1 << 20 else f"{count / 1024:.0f} KiB"
+
+
+def _counted(text: str) -> str:
+    lines = len(text.splitlines())
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+# Reading a message back.
+
+
+def with_chips(text: str) -> str | None:
+    """Returns a message with a chip beside each mention instead of the blocks before the text.
+
+    ``None`` if there are no such blocks, or some that the text does not mention.
+    """
+    chips, text = _leading_blocks(text)
+    for name, chip in chips:
+        mention = next((m for m in _MENTION.finditer(text) if _names(m, name)), None)
+        if mention is None:
+            return None
+        end = mention.end()
+        if not _ends_with(name, mention["quoted"] or mention["bare"]):
+            end -= len(mention["bare"]) - len(mention["bare"].rstrip(_PUNCTUATION))
+        text = f"{text[:end]} [{chip}]{text[end:]}"
+    return text if chips else None
+
+
+def without_attachments(text: str) -> str:
+    """Returns the text of a message as it was typed, if all its blocks are mentioned in it."""
+    chips, rest = _leading_blocks(text)
+    mentions = list(_MENTION.finditer(rest))
+    is_typed = all(any(_names(m, name) for m in mentions) for name, _ in chips)
+    return rest if is_typed else text
+
+
+def _leading_blocks(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Returns the names and chips of the blocks before the text, and the text."""
+    chips, at = [], 0
+    while (block := _BLOCK.match(text, at)) is not None:
+        inside = block["text"]
+        chips.append((block["name"], "image" if inside is None else _counted(inside)))
+        at = block.end()
+    return chips, text[at:]
+
+
+def _names(mention: re.Match[str], path: str) -> bool:
+    """Whether a mention names the file of a block, whose path is absolute."""
+    name = mention["quoted"] or mention["bare"]
+    return _ends_with(path, name) or _ends_with(path, name.rstrip(_PUNCTUATION))
+
+
+def _ends_with(path: str, name: str) -> bool:
+    end = name.removeprefix("~").removeprefix("./").strip("/")
+    return bool(end) and path.rstrip("/").endswith(end)

@@ -1,0 +1,88 @@
+"""Chips above the editor: what the mentions of the text attach."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from pi.base.clock import Clock
+from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
+from pi.coding.mentions import Attachment
+from pi.modes.interactive.theme import Theme
+from pi.tui.component import RowCache
+from pi.tui.text.wrap import wrap_text
+
+PAUSE = 0.15
+"""Seconds without a key before files are read."""
+MAX_ROWS = 3
+
+
+class AttachmentChips:
+    """A few rows with one chip per attachment; none without attachments."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._attachments: Sequence[Attachment] = ()
+        self._memory = RowCache()
+
+    def set(self, attachments: Sequence[Attachment]) -> bool:
+        """Shows attachments; returns whether they differ from those before."""
+        if attachments == self._attachments:
+            return False
+        self._attachments = attachments
+        self.invalidate()
+        return True
+
+    def invalidate(self) -> None:
+        """Invalidates the cached rows."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """Returns the rows."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        muted, warning = self._theme.paint("muted"), self._theme.paint("warning")
+        chips = [
+            (warning if each.problem else muted)(f"[@{one_line(each.path)} · {each.chip}]")
+            for each in self._attachments
+        ]
+        rows = wrap_text(" ".join(chips), max(width - 2, 1)) if chips else []
+        return [f" {row}" for row in rows[:MAX_ROWS]]
+
+
+class AttachmentWatcher:
+    """Looks what a text attaches, once the user pauses. ``look`` runs in a thread."""
+
+    def __init__(
+        self,
+        chips: AttachmentChips,
+        *,
+        look: Callable[[str], Sequence[Attachment]],
+        clock: Clock,
+        tasks: TaskScope,
+        request_render: Callable[[], None],
+    ) -> None:
+        self._chips = chips
+        self._look = look
+        self._clock = clock
+        self._tasks = tasks
+        self._request_render = request_render
+        self._task: asyncio.Task[None] | None = None
+
+    def text_changed(self, text: str) -> None:
+        """Looks again, unless the text has no mention."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        if "@" in text and not text.startswith(("/", "!")):
+            self._task = self._tasks.start(self._find(text), name="looking for attachments")
+        elif self._chips.set(()):
+            self._request_render()
+
+    async def _find(self, text: str) -> None:
+        await self._clock.sleep(PAUSE)
+        found = await asyncio.to_thread(self._look, text)
+        if self._chips.set(tuple(found)):
+            self._request_render()

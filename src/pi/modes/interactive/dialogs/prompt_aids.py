@@ -1,0 +1,173 @@
+"""Dialogs that keys of the prompt open: the search in earlier prompts, and the help."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
+from pi.coding.mentions import without_attachments
+from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.lookup import prompts_of
+from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.reports import Section, SectionsView
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+from pi.tui.input.keymap import Keymap
+from pi.tui.input.keys import is_key_release, printable_text
+from pi.tui.text.width import truncate_to_width
+
+# The search in the history, like that of a shell, but with a list.
+
+
+SEARCH = "app.history.search"
+HELP = "app.help"
+_SEARCH_KEYS = (
+    ("tui.select.confirm", "put into the editor"),
+    (SEARCH, "older"),
+    ("tui.select.cancel", "cancel"),
+)
+
+
+async def search_history(
+    ui: Ui, prompts: Iterable[str], catalog: SessionCatalog, query: str = ""
+) -> str | None:
+    """Returns an earlier prompt that the user chooses.
+
+    ``prompts`` are those of this session, the oldest first. Those of earlier sessions of the folder
+    are read in the background and follow them.
+    """
+    known = _newest_first(map(without_attachments, prompts))
+
+    def draw(prompt: str, width: int, *, selected: bool) -> str:
+        text = one_line(summarise_message(prompt))
+        return ui.theme.paint("accent")(text) if selected else text
+
+    async with TaskScope() as tasks:
+
+        def build(done: Callable[[str | None], None]) -> Component:
+            inside: Picker[str] = Picker(
+                ui.theme,
+                ui.keymap,
+                find=lambda query: matching_prompts(query, known),
+                draw=draw,
+                rows=lambda: list_rows(ui),
+                on_pick=done,
+                on_cancel=lambda: done(None),
+                keys={SEARCH: lambda prompt: inside.select_next()},
+                query=query,
+                empty="No earlier prompts",
+            )
+
+            async def load() -> None:
+                cwd = str(ui.port.facts.cwd)
+                earlier = await asyncio.to_thread(prompts_of, catalog, cwd)
+                have = set(known)
+                typed = dict.fromkeys(map(without_attachments, earlier))
+                known.extend(prompt for prompt in typed if prompt not in have)
+                inside.refresh()
+                ui.request_render()
+
+            tasks.start(load(), name="reading earlier prompts")
+            return framed(ui, "Search earlier prompts", inside, lambda: _SEARCH_KEYS)
+
+        return await ui.show(build)
+
+
+def matching_prompts(query: str, prompts: Sequence[str]) -> list[str]:
+    """Returns the prompts that contain every word of ``query``, in their order.
+
+    Words in lower case match both cases.
+    """
+    words = query.split()
+    if not words:
+        return list(prompts)
+    folded = {prompt: prompt.lower() for prompt in prompts}
+    return [
+        prompt
+        for prompt in prompts
+        if all(word in (folded[prompt] if word.islower() else prompt) for word in words)
+    ]
+
+
+def _newest_first(prompts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(reversed(list(prompts))))
+
+
+# The help.
+
+
+async def show_help(ui: Ui, sections: Sequence[Section]) -> str:
+    """Shows keys and commands; returns text to type, if a letter closed the help."""
+
+    def build(done: Callable[[str], None]) -> Component:
+        inside = ScrollingHelp(
+            SectionsView(ui.theme, sections), ui.keymap, lambda: list_rows(ui), done
+        )
+        keys = (
+            ("tui.select.down", "scroll"),
+            ("tui.select.pageDown", "page"),
+            ("tui.select.cancel", "close"),
+        )
+        return framed(ui, "Help", inside, lambda: keys, aside=lambda: inside.position)
+
+    return await ui.show(build)
+
+
+_USUAL_WIDTH = 80
+"""Width for the number of rows before the first drawing."""
+
+
+class ScrollingHelp:
+    """A part of a long list; keys scroll it, and any other key closes it."""
+
+    def __init__(
+        self,
+        content: SectionsView,
+        keymap: Keymap,
+        rows: Callable[[], int],
+        done: Callable[[str], None],
+    ) -> None:
+        self._content = content
+        self._keymap = keymap
+        self._rows = rows
+        self._done = done
+        self._top = 0
+        self._height = len(content.render(_USUAL_WIDTH)) - 1
+        """Rows of the whole list when it was last drawn."""
+
+    @property
+    def position(self) -> str:
+        """Which rows are visible, such as ``1-12 of 90``."""
+        last = min(self._top + self._rows(), self._height)
+        return f"{self._top + 1}-{last} of {self._height}" if self._height > self._rows() else ""
+
+    def handle_input(self, data: str) -> None:
+        """Scrolls or closes."""
+        steps = {
+            "tui.select.up": -1,
+            "tui.select.down": 1,
+            "tui.select.pageUp": -self._rows(),
+            "tui.select.pageDown": self._rows(),
+        }
+        actions = self._keymap.actions(data)
+        step = next((steps[action] for action in actions if action in steps), None)
+        if step is not None:
+            self._top = max(min(self._top + step, self._height - self._rows()), 0)
+        elif not is_key_release(data):
+            closes = HELP in actions or any(action.startswith("tui.select.") for action in actions)
+            self._done("" if closes else printable_text(data))
+
+    def invalidate(self) -> None:
+        """Invalidates the cached rows."""
+        self._content.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """Returns the visible rows."""
+        rows = self._content.render(width)[1:]  # the panel has a gap of its own
+        self._height = len(rows)
+        self._top = max(min(self._top, self._height - self._rows()), 0)
+        shown = rows[self._top : self._top + self._rows()]
+        return [truncate_to_width(row, width, "…") for row in shown]
