@@ -18,7 +18,7 @@ async def main(handlers: int, kind: str) -> None:
     """Dispatch the same event again and again."""
     with folder_with(handlers, "def" if kind == "sync" else "async def") as folder:
         session = await make_session(folder)
-        hooks, event = session.extensions.host.hooks, AgentStartEvent()
+        hooks, event = session.extensions.hosting.host.hooks, AgentStartEvent()
         assert len(hooks.hooks(AgentStartEvent)) == handlers
         before = time.process_time()
         for _ in range(EVENTS):

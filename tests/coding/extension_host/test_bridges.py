@@ -124,7 +124,7 @@ async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path
 
         assert (await play.session.tree.go_to(person.entry_id)).cancelled
         assert not (await play.session.tree.go_to(person.entry_id)).cancelled
-        labels = play.host.session.talk.log.labels
+        labels = play.session.entries.log.labels
 
     assert heard == [leaf]
     assert labels[person.entry_id].label == "here"
@@ -142,7 +142,7 @@ async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> N
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
     async with playing(tmp_path, extension) as play:
-        assert play.host.session.place.trusted
+        assert play.session.workspace.is_trusted
         assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]
 
 

@@ -90,7 +90,7 @@ async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
 
     async with playing(tmp_path, extension) as play:
         commands = [command.name for command in play.session.facts.commands()]
-        await play.session.extensions.reload()
+        await play.session.sessions.reload()
         assert commands == ["skill:tidy"]
         assert commands == [command.name for command in play.session.facts.commands()]
 

@@ -164,7 +164,7 @@ async def test_queue_modes_of_the_settings_apply_on_reload(tmp_path: Path) -> No
     stage = Stage(tmp_path)
     async with await stage.open() as session:
         stage.write(".pi/agent/settings.json", '{"steeringMode": "all", "followUpMode": "all"}')
-        await session.extensions.reload()
+        await session.sessions.reload()
         state = session.facts.state()
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")

@@ -244,7 +244,7 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     stage.bus.subscribe(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
     stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     stage.write(".pi/agent/prompts/greet.md", "Say hello")
-    await session.extensions.reload()
+    await session.sessions.reload()
 
     assert session.session_id == before
     assert session.settings.values.quiet_startup
@@ -267,7 +267,7 @@ WAYS: dict[str, Callable[[AgentSession, Path], Awaitable[object]]] = {
     "fork a file": lambda session, file: session.sessions.fork_file(file),
     "resume": lambda session, file: session.sessions.switch(file),
     "hand off": lambda session, file: session.sessions.hand_off("what was done"),
-    "reload": lambda session, file: session.extensions.reload(),
+    "reload": lambda session, file: session.sessions.reload(),
 }
 EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\n"
 
@@ -343,7 +343,7 @@ async def test_an_answer_holds_for_the_sessions_that_follow(
         arrive(stage)
         for _ in range(2):
             await session.sessions.new()
-            await session.extensions.reload()
+            await session.sessions.reload()
 
             assert (len(ask.folders), project_is_read(session)) == (1, trusted)
 

@@ -14,7 +14,7 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
-from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession, image_limits, session_variables
 from pi.coding.runtime.machine import CurrentVariables, Machine
@@ -67,7 +67,7 @@ class Bootstrap:
             rows=self._provider_rows,
             clients=self._oauth_clients,
         )
-        self.extensions = self._new_extensions()
+        self.hosting = self._new_hosting()
         self._answers: dict[str, bool] = {}
         """The user's trust decisions for this run only, by directory."""
         self._skipped: tuple[Path, ...] = ()
@@ -87,8 +87,8 @@ class Bootstrap:
 
     async def run(self) -> None:
         """Run all steps: trust, settings, log, extensions, models."""
-        self._opened.push_async_callback(self.extensions.close)
-        await self.extensions.load_own(self._cwd)
+        self._opened.push_async_callback(self.hosting.close)
+        await self.hosting.load_own(self._cwd)
         self.workspace = await self._first_workspace(self._cwd)
         self._move_legacy_sessions()
         self.log = self.overrides.open_log(self.session_location(self._cwd))
@@ -108,8 +108,8 @@ class Bootstrap:
             extensions=self.contributions,
         )
         self._opened.push_async_callback(self.model_client.close)
-        await self.extensions.load_project(self.workspace)
-        self.extensions.connect(self.model_client.registry)
+        await self.hosting.load_project(self.workspace)
+        self.hosting.connect(self.model_client.registry)
         self.start = await find_starting_model(
             self._model_preferences(), self.model_client.registry
         )
@@ -213,16 +213,21 @@ class Bootstrap:
     def _here(self) -> Workspace:
         return self.workspace if self._live is None else self._live.workspace
 
-    def _new_extensions(self) -> SessionExtensions:
+    def _new_hosting(self) -> ExtensionHosting:
         sources = ExtensionSources(self.machine, self.options.extensions, self.overrides.settings)
-        extensions = SessionExtensions(
-            self.contributions, self._new_host, sources, self.bus, mode=self.overrides.mode
+        hosting = ExtensionHosting(
+            self.contributions,
+            self._new_host,
+            sources,
+            self.bus,
+            self.options,
+            mode=self.overrides.mode,
         )
         if self.overrides.ui is not None:
-            extensions.attach(self.overrides.ui, self.overrides.mode)
+            hosting.attach(self.overrides.ui, self.overrides.mode)
         if self.overrides.parent is not None:
-            extensions.make_host()  # the guards of the parent session apply to this one
-        return extensions
+            hosting.make_host()  # the guards of the parent session apply to this one
+        return hosting
 
     def _new_host(self) -> ExtensionHost:
         from pi.coding.extension_host.host import ExtensionHost

@@ -7,7 +7,7 @@ for commands, image limits, and reports of background jobs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pi.agent.agent import Agent
 from pi.agent.events import EntryAppended, MessageEnd, MessageStart
@@ -131,7 +131,8 @@ class LiveSession:
     def replace_conversation(self, conversation: SessionConversation) -> None:
         """Switch to another conversation."""
         self.conversation = conversation
-        file = conversation.log.file
+        self.log: SessionLog = conversation.log
+        file = self.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
         self.artifacts = self._lent_artifacts or Artifacts(folder)
         """Long outputs of this session, by number."""
@@ -146,24 +147,15 @@ class LiveSession:
         if self.remote is not None:
             raise self.remote.refuse(action)
 
-    @property
-    def log(self) -> SessionLog:
-        """The log of the session."""
-        return self.conversation.log
-
     def since_session_ms(self) -> int:
         """Milliseconds since this session started."""
         return round((self.machine.clock.monotonic() - self.began) * 1000)
 
-    async def emit(self, event: Any) -> None:
-        """Emit a public event, in order with those of the agent."""
-        await self.agent.emit(event)
-
     async def append_message(self, message: SessionMessage) -> None:
         """Append a message to the conversation of an idle session, and emit it."""
         self.conversation.append(message)
-        await self.emit(MessageStart(message=message))
-        await self.emit(MessageEnd(message=message))
+        await self.agent.emit(MessageStart(message=message))
+        await self.agent.emit(MessageEnd(message=message))
 
     async def add(self, draft: KnownEntry) -> str:
         """Append an entry, and emit it if its kind has an event. Returns its id."""
@@ -171,7 +163,7 @@ class LiveSession:
         id = self.log.leaf_id
         assert id is not None
         if public is not None:
-            await self.emit(EntryAppended(entry=public))
+            await self.agent.emit(EntryAppended(entry=public))
         return id
 
     async def append_entry(self, draft: KnownEntry) -> KnownEntry:

@@ -27,7 +27,6 @@ from pi.ai.transcript import final_tools
 from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.coding.bus import Event
-from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.events.answers import BLOCKED
 from pi.coding.extension_host.events.handlers import Hooks
 from pi.coding.extension_host.events.run import (
@@ -50,7 +49,9 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.updates import Updates
+from pi.coding.port.session import SessionPort
 from pi.coding.prompt import PromptParts, SystemPromptOptions, ToolNote, tagged
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
 
@@ -58,7 +59,7 @@ from pi.coding.session.log import SessionLog
 class ExtensionPolicy(Policy):
     """Calls handlers at the hooks of a run; does nothing for events without handlers."""
 
-    def __init__(self, hooks: Hooks, session: Callable[[], HostedSession]) -> None:
+    def __init__(self, hooks: Hooks, session: Callable[[], SessionPort]) -> None:
         self._hooks = hooks
         self._session = session
         self.turn_index = 0
@@ -133,7 +134,7 @@ class ExtensionPolicy(Policy):
         return at.next
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
-        ids = _latest_ids(self._session().talk.log, 1 + len(at.results))
+        ids = _latest_ids(self._session().entries.log, 1 + len(at.results))
         return TurnEndEvent(
             turn_index=self.turn_index,
             message=at.answer,
@@ -148,10 +149,10 @@ class ExtensionPolicy(Policy):
     def _context(self) -> BoundaryContext:
         session = self._session()
         return BoundaryContext(
-            entries=lambda: tuple(session.talk.log.branch()),
-            messages=session.talk.messages,
-            convert=session.talk.convert,
-            pending=lambda: session.talk.pending,
+            entries=lambda: tuple(session.entries.log.branch()),
+            messages=session.facts.messages,
+            convert=convert_to_llm,
+            pending=lambda: session.prompts.pending,
         )
 
     async def _without_instructions(self, request: Request) -> Request:

@@ -1,40 +1,59 @@
-"""Calls into extensions: commands, shortcuts, input modes, renderers, completions."""
+"""``SessionExtensions``: calls into extensions of a session, and lists of them, for modes."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
+from pi.coding.extension_host.events.session import SessionStarted, Switched
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
+from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.views import Views
     from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-    from pi.coding.port.extensions import InputMode, NameConflict
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict, Sink
+    from pi.coding.port.ui import ExtensionUI, Mode
 
 log = logging.getLogger(__name__)
 
 
-class ExtensionCalls(ExtensionHosting):
-    """Calls into extensions for modes. Exceptions are reported and do not propagate."""
+class SessionExtensions:
+    """Implements ``ExtensionsPort``. Exceptions of extensions are reported and do not propagate."""
+
+    def __init__(self, hosting: ExtensionHosting, core: LiveSession) -> None:
+        self.hosting = hosting
+        """Creates the host and loads extensions."""
+        self._core = core
+        self.foreign = hosting.sources.foreign
+        """Files that only the original pi can run."""
+        self.shutdown_requested = asyncio.Event()
+        """Set when an extension requests shutdown."""
+
+    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
+        """Connect the user interface. To be called before the session is started."""
+        self.hosting.attach(ui, mode)
 
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
     def find(self, text: str) -> str | None:
         """Return the name of the extension command that ``text`` calls, if any."""
-        host = self._contributions.host
+        host = self._loaded
         if host is None and not text.startswith("/"):
             return None
-        found = (self._sleeping if host is None else host.registries).commands.find(text)
+        found = (self.hosting.dormant if host is None else host.registries).commands.find(text)
         return None if found is None else found[0].name
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
-        found = self.host.registries.commands.find(text)
+        found = self.hosting.host.registries.commands.find(text)
         if found is not None:
             command, arguments = found
             work = partial(command.handler, arguments, command.context)
@@ -42,13 +61,13 @@ class ExtensionCalls(ExtensionHosting):
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""
-        host = self._contributions.host
+        host = self._loaded
         found = {} if host is None else host.registries.shortcuts.values
         return {key: shortcut.description for key, shortcut in found.items()}
 
     async def press(self, key: str) -> bool:
         """Run the shortcut of a key. Returns False if no extension has registered the key."""
-        shortcut = self.host.registries.shortcuts.get(key)
+        shortcut = self.hosting.host.registries.shortcuts.get(key)
         if shortcut is None:
             return False
         work = partial(shortcut.handler, shortcut.context)
@@ -74,54 +93,74 @@ class ExtensionCalls(ExtensionHosting):
     @property
     def views(self) -> Views:
         """Renderers for tools, messages, entries and statuses."""
-        if self._contributions.host is not None:
-            return self._contributions.host.views
+        if self._loaded is not None:
+            return self._loaded.views
         from pi.coding.extension_host.contributions.views import NO_VIEWS
 
         return NO_VIEWS
 
-    def markdown(self, text: str, **about: Any) -> str:
-        """Return Markdown after the transforms of all extensions."""
-        return self.views.markdown(text, about)
-
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
-        found = self.host.registries.commands.find(f"/{command}")
+        found = self.hosting.host.registries.commands.find(f"/{command}")
         if found is None or found[0].completions is None:
             return ()
         return await contained(partial(found[0].completions, prefix)) or ()
 
     async def references(self, typed: str) -> Sequence[str]:
         """Return completions for a partly typed reference such as ``rule://``."""
-        if self._contributions.host is None:
+        if self._loaded is None:
             return ()
         from pi.coding.extension_host.contributions.references import complete_reference
 
         try:
-            return await complete_reference(
-                self._contributions.host.registries.references.values, typed
-            )
+            return await complete_reference(self._loaded.registries.references.values, typed)
         except Exception:
             log.warning("completing reference %s failed", typed, exc_info=True)
             return ()
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """Return the command line options of extensions, with the names of their owners."""
-        found = self.host.registries.flags.winners().values()
+        found = self.hosting.host.registries.flags.winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
     def clashes(self) -> Sequence[NameConflict]:
         """Return registrations that have no effect, because their names are taken."""
         from pi.coding.extension_host.contributions.registries import name_conflicts
 
-        return name_conflicts(self.host.registries)
+        return name_conflicts(self.hosting.host.registries)
+
+    def infos(self) -> Sequence[ExtensionInfo]:
+        """Return every extension that was found."""
+        hosting = self.hosting
+        return hosting.host.loading.infos if self._loaded or hosting.dormant else ()
+
+    def redacted(self, text: str, sink: Sink) -> str:
+        """Return ``text`` after the redaction of all extensions."""
+        return self._core.extensions.redacted(text, sink)
+
+    def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
+        """Call ``moved`` when another session or branch is shown.
+
+        ``reloaded`` is called when the session is the same, but its extensions were reloaded.
+        """
+        bus = self._core.bus
+        bus.subscribe(Switched, lambda event: moved())
+        bus.subscribe(TreeMoved, lambda event: moved())
+        bus.subscribe(
+            SessionStarted, lambda event: reloaded() if event.reason == "reload" else None
+        )
+
+    @property
+    def _loaded(self) -> ExtensionHost | None:
+        """The host, if there is one; queries do not create it."""
+        return self.hosting.contributions.host
 
     def _mode_of(self, text: str) -> RegisteredInputMode | None:
-        if self._contributions.host is None:
+        if self._loaded is None:
             return None
         from pi.coding.extension_host.contributions.commands import mode_of
 
-        return mode_of(self._contributions.host.registries.input_modes, text)
+        return mode_of(self._loaded.registries.input_modes, text)
 
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
@@ -129,4 +168,4 @@ class ExtensionCalls(ExtensionHosting):
         except Exception as error:
             log.warning("%s failed", path, exc_info=error)
             failed = ExtensionFailed(extension_path=path, event=event, error=error_text(error))
-            await self._core.emit(failed)
+            await self._core.agent.emit(failed)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from contextvars import Context
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET
 
-from pi.agent.agent import StreamFn
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.events import AgentSettled, AgentStart
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
-from pi.ai.request import StreamOptions
 from pi.base.records import replace
 from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.compactor import Compactor
@@ -33,6 +30,8 @@ from pi.coding.retry import (
     with_retries,
 )
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.models import ModelClient
+from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
@@ -50,18 +49,9 @@ class Summaries:
     They are outside of the conversation; each kind has a cache identity of its own.
     """
 
-    def __init__(
-        self,
-        core: LiveSession,
-        stream: StreamFn,
-        *,
-        options: Callable[[], StreamOptions],
-        retry: Callable[[], RetrySettings],
-    ) -> None:
+    def __init__(self, core: LiveSession, client: ModelClient) -> None:
         self._core = core
-        self._stream = stream
-        self._options = options
-        self._retry = retry
+        self._client = client
 
     def ask(
         self,
@@ -80,23 +70,27 @@ class Summaries:
 
         async def asked(request: SummaryRequest) -> AssistantMessage:
             options = replace(
-                self._options(),
+                self._client.options(),
                 reasoning=self._core.agent.thinking_level,
                 max_tokens=request.max_tokens,
                 session_id=f"{self._core.log.header.id}-{request.purpose}",
             )
 
             async def once() -> Attempt:
-                answer = self._stream(model, request.context, options)
+                answer = self._client.stream(model, request.context, options, purpose="summary")
                 message = await answer.result()
                 return Attempt(answer=message, failure=answer.failure)
 
-            settings = self._retry()
+            settings = retry_settings(self._core)
             if not is_last:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, emit=self._core.emit, clock=self._core.machine.clock
+                once,
+                settings,
+                began=began,
+                emit=self._core.agent.emit,
+                clock=self._core.machine.clock,
             )
             if exceeds_delay_limit(attempt.failure, settings):
                 # The caller would ask once more at once, as after a summary that cannot be used.
@@ -105,6 +99,11 @@ class Summaries:
             return attempt.answer
 
         return asked
+
+
+def retry_settings(core: LiveSession) -> RetrySettings:
+    """Return the current retry settings."""
+    return core.workspace.settings.section(("retry",), RetrySettings)
 
 
 class Strategies(Mapping[str, "Strategy"]):
@@ -139,7 +138,7 @@ def compaction_session(
         conversation=lambda: core.conversation,
         add=core.append_entry,
         bus=core.bus,
-        emit=core.emit,
+        emit=core.agent.emit,
         clock=core.machine.clock,
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
@@ -181,20 +180,10 @@ def _fallbacks(core: LiveSession) -> Sequence[Model]:
 class CompactionControl:
     """Compaction for modes."""
 
-    def __init__(
-        self,
-        core: LiveSession,
-        compactor: Compactor,
-        *,
-        stop_all: Callable[[], Awaitable[None]],
-        resume: Callable[[], Awaitable[None]],
-        holding_prompts: Callable[[], AbstractContextManager[None]],
-    ) -> None:
+    def __init__(self, core: LiveSession, compactor: Compactor, prompts: PromptRunner) -> None:
         self._core = core
         self._compactor = compactor
-        self._stop_all = stop_all
-        self._resume = resume
-        self._holding_prompts = holding_prompts
+        self._prompts = prompts
 
     @property
     def busy(self) -> bool:
@@ -214,11 +203,12 @@ class CompactionControl:
         self._core.require_local("compact it")
         request = CompactionRequest(reason="manual", instructions=instructions)
         try:
-            with self._holding_prompts():
-                await self._stop_all()
+            with self._prompts.gate.closed():
+                self._core.agent.abort()
+                await self._core.agent.wait_for_idle()
                 return await self._compactor.compact(request)
         finally:
-            await self._resume()
+            await self._prompts.resume()
 
     def abort(self) -> None:
         """Abort the running compaction."""

@@ -307,7 +307,7 @@ class SessionQueries:
         if not name:
             raise PiError("Session name cannot be empty")
         await self._core.add(SessionInfo(name=name))
-        await self._core.emit(SessionInfoChanged(name=name))
+        await self._core.agent.emit(SessionInfoChanged(name=name))
 
     async def label(self, id: str, label: str | None) -> None:
         """Set or remove the label of an entry."""

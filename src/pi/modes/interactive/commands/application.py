@@ -111,7 +111,7 @@ async def reload(ui: Ui, arguments: str) -> None:
     """Reloads everything that is read from files."""
     require_idle(ui)
     with ui.working("Reloading…"):
-        await ui.port.extensions.reload()
+        await ui.port.sessions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):
         ui.notify(problem, "warning")
     ui.themes.use(ui.port.settings.values.theme)
@@ -229,7 +229,7 @@ NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one.
 async def extensions(ui: Ui, arguments: str) -> None:
     """Shows every extension that was found."""
     port = ui.port.extensions
-    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign()))
+    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign))
     ui.add_output(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
 
 

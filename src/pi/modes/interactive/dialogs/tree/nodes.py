@@ -20,7 +20,7 @@ from pi.ai.messages import (
 )
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.port.session import FactsPort
+from pi.coding.port.queries import FactsPort
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,
