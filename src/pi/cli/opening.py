@@ -195,11 +195,11 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
 
 def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
     """Records the session for ``--continue`` and returns the hint how to resume it."""
-    facts = built.session.facts
-    choice.remember(facts.file, built.session.cwd, host.clock)
-    lines = [LOSS] if facts.problem is not None else []
-    if facts.file is not None and facts.is_saved:
-        lines.append(HINT.format(id=facts.header.id))
+    log = built.session.entries.log
+    choice.remember(log.file, built.session.cwd, host.clock)
+    lines = [LOSS] if log.problem is not None else []
+    if log.file is not None and log.is_saved:
+        lines.append(HINT.format(id=log.header.id))
     return "\n".join(lines)
 
 

@@ -86,7 +86,7 @@ async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) ->
         pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: story.append(text)))
 
     async with playing(tmp_path, extension) as play:
-        header = msgspec.to_builtins(play.session.facts.header)
+        header = msgspec.to_builtins(play.session.entries.log.header)
         await SessionControl(play.session).open_replica({**header, "id": "other"}, remote)
         await play.session.prompt("$ 1")
         await play.session.prompt("hello")

@@ -78,7 +78,7 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
     first = await stage.open()
     await first.prompt("/nap now")
     await first.prompt("hi")
-    file = first.facts.file
+    file = first.entries.log.file
     await first.close()
     assert file is not None
 

@@ -234,7 +234,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
     session = await resumed.open()
     await session.prompts.prompt("hello")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
     assert await find(resumed, open_log=lambda location: open_session(file, location)) is None

@@ -77,7 +77,7 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
         await there.session.prompt("good bye")
         await follow(feed, replica)
 
-        assert here.session.facts.leaf_id == there.session.facts.leaf_id
+        assert here.session.entries.log.leaf_id == there.session.entries.log.leaf_id
         assert here.session.messages == there.session.messages
         assert len(moves) == 2  # the snapshot, and the move itself
 
@@ -221,7 +221,7 @@ async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) ->
     async with playing(tmp_path, extension) as play:
         facts = play.session.facts
         own = ([each.name for each in facts.commands()], facts.runs_here)
-        header = msgspec.to_builtins(facts.header)
+        header = msgspec.to_builtins(play.session.entries.log.header)
         await SessionControl(play.session).open_replica({**header, "id": "x"}, FakeRemote("prompt"))
         shown = ([each.name for each in facts.commands()], facts.runs_here)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 from pi.ai.messages import Json
 from pi.base.records import Record
 from pi.base.tasks import maybe_await
-from pi.coding.port.results import SubSession
-from pi.coding.port.session import NestedSession, SessionPort
+from pi.coding.port.session import SessionPort
 from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
@@ -43,10 +42,12 @@ class SessionControl:
 
     def __init__(self, session: SessionPort) -> None:
         self._session = session
-
-    async def wait_for_idle(self) -> None:
-        """Wait until no run is in progress."""
-        await self._session.wait_for_idle()
+        self.wait_for_idle = session.wait_for_idle
+        """Waits until no run is in progress."""
+        self.when_idle = session.runs.when_idle.add
+        """Calls a function when idle next; prompts wait for it, if ``before_next_prompt``."""
+        self.open_nested = session.open_nested
+        """Opens a nested session."""
 
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
@@ -91,12 +92,6 @@ class SessionControl:
         self._session.runs.require_idle()
         return await self._session.sessions.open_replica(header, remote)
 
-    def when_idle(
-        self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True
-    ) -> None:
-        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
-        self._session.runs.when_idle.add(act, before_next_prompt=before_next_prompt)
-
     def shutdown(self) -> None:
         """Request the end of the program once the agent is idle."""
 
@@ -104,7 +99,3 @@ class SessionControl:
             self._session.extensions.shutdown_requested.set()
 
         self.when_idle(end)
-
-    async def open_nested(self, spec: SubSession) -> NestedSession:
-        """Open a nested session."""
-        return await self._session.open_nested(spec)

@@ -20,7 +20,7 @@ from pi.coding.port.results import Command, CycledModel, ForkPoint, SessionState
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
 from pi.coding.session.context import DisplayTranscript
-from pi.coding.session.entries import Custom, KnownEntry, SessionHeader, SessionMessage
+from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
 from pi.coding.settings.settings import Settings
@@ -30,28 +30,8 @@ class FactsPort(Protocol):
     """Read-only queries, and the name and labels of a session."""
 
     @property
-    def header(self) -> SessionHeader:
-        """The header of the session file."""
-        ...
-
-    @property
     def cwd(self) -> Path:
         """The working directory: that of the session, or another one if it no longer exists."""
-        ...
-
-    @property
-    def file(self) -> Path | None:
-        """The session file."""
-        ...
-
-    @property
-    def problem(self) -> str | None:
-        """Why the latest entries are not in the file, if writing failed."""
-        ...
-
-    @property
-    def leaf_id(self) -> str | None:
-        """The entry that the next one follows."""
         ...
 
     @property

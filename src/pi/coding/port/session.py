@@ -347,10 +347,6 @@ class AccountsPort(Protocol):
         """Ask for an API key and store it."""
         ...
 
-    async def log_out(self, provider: str) -> bool:
-        """Remove the stored credentials. Returns False if there were none."""
-        ...
-
     def secrets(self) -> tuple[str, ...]:
         """The user's API keys and tokens, for redaction."""
         ...

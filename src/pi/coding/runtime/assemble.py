@@ -24,9 +24,9 @@ from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
     CompactionControl,
     IdleCompaction,
+    LiveCompaction,
     StrategyCheck,
     Summaries,
-    compaction_session,
     retry_settings,
 )
 from pi.coding.runtime.session.info import SessionQueries
@@ -113,7 +113,6 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         conversation=conversation,
         toolbox=toolbox,
         extensions=contributions,
-        scope=start.scope,
         has_model=start.model is not None,
         artifacts=bootstrap.overrides.artifacts,
     )
@@ -123,7 +122,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     """Build the policies and the parts of a session, and connect them to its events."""
     client, overrides = bootstrap.model_client, bootstrap.overrides
     summaries = Summaries(core, client)
-    around = compaction_session(core, summaries, lambda document: _hand_off(session, document))
+    around = LiveCompaction(core, summaries, lambda document: _hand_off(session, document))
     compactor = Compactor(around)
     retry = RetryPolicy(
         lambda: retry_settings(core),
@@ -140,7 +139,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    models = ModelSelection(core, client, overrides.last_resort)
+    models = ModelSelection(core, client, bootstrap.start.scope, overrides.last_resort)
     extensions = SessionExtensions(bootstrap.hosting, core)
     prompts = PromptRunner(
         core,

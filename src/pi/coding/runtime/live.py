@@ -1,12 +1,12 @@
 """State shared by the parts of a session. Parts do not import each other.
 
-``RemoteSession`` is the remote side of a replica. The functions at the end support tools: variables
-for commands, image limits, and reports of background jobs.
+``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` is what tools need from
+the session: variables for commands, image limits, and reports of background jobs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi.agent.agent import Agent
@@ -15,12 +15,15 @@ from pi.ai.messages import Image
 from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
-from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
+from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import Bus
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.models.registry import ModelRegistry, ResolvedModel
+from pi.coding.files.layers import FileLayer
+from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.results import Streaming
 from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -82,7 +85,6 @@ class LiveSession:
         conversation: SessionConversation,
         toolbox: Toolbox,
         extensions: ExtensionContributions,
-        scope: tuple[ResolvedModel, ...] = (),
         has_model: bool = True,
         artifacts: Artifacts | None = None,
     ) -> None:
@@ -96,8 +98,6 @@ class LiveSession:
         self.extensions = extensions
         self.began = machine.clock.monotonic()
         """Start of this session on the monotonic clock."""
-        self.scope = scope
-        """The models to cycle through; empty means all."""
         self.has_model = has_model
         """Whether a model is selected."""
         self.remote: RemoteSession | None = None
@@ -171,19 +171,6 @@ class LiveSession:
         return self.log.entry(await self.add(draft))  # type: ignore[return-value]
 
 
-def session_variables(core: LiveSession) -> dict[str, str]:
-    """Return the environment variables that describe the session to commands of the bash tool."""
-    variables = {
-        "PI_SESSION_ID": core.log.header.id,
-        "PI_PROVIDER": core.agent.model.provider,
-        "PI_MODEL": core.agent.model.id,
-        "PI_REASONING_LEVEL": core.agent.thinking_level,
-    }
-    if core.log.file is not None:
-        variables["PI_SESSION_FILE"] = str(core.log.file)
-    return variables
-
-
 def image_limits(core: LiveSession) -> ImageLimits:
     """Return the image limits of the model, or none if the user turned off resizing."""
     resize = core.workspace.values.images.auto_resize
@@ -204,16 +191,59 @@ KIND = "bash_job"
 HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was ended"}
 
 
-async def report_job(core: LiveSession, job: Job) -> None:
-    """Report a finished job to the model: in the current run, or with the next prompt."""
+class SessionToolSupport(ToolSupport):
+    """What tools need from a session. Tools are made before it, so ``core`` is set later."""
 
-    message = CustomMessage(
-        custom_type=KIND,
-        content=_text(job),
-        details={"jobId": job.id, "state": job.state},
-        timestamp=core.machine.clock.now_ms(),
-    )
-    await (core.agent.steer if core.agent.is_running else core.append_message)(message)
+    def __init__(
+        self, secrets: KnownSecrets, extensions: ExtensionContributions, *, has_screen: bool
+    ) -> None:
+        super().__init__(secrets)
+        self.core: LiveSession | None = None
+        self.has_screen = has_screen
+        self._extensions = extensions
+
+    def variables(self) -> Mapping[str, str]:
+        """Return the environment variables that describe the session to commands."""
+        core = self.core
+        if core is None:
+            return {}
+        variables = {
+            "PI_SESSION_ID": core.log.header.id,
+            "PI_PROVIDER": core.agent.model.provider,
+            "PI_MODEL": core.agent.model.id,
+            "PI_REASONING_LEVEL": core.agent.thinking_level,
+        }
+        if core.log.file is not None:
+            variables["PI_SESSION_FILE"] = str(core.log.file)
+        return variables
+
+    def new_artifact(self) -> Artifact | None:
+        """Create an artifact for a long output."""
+        return None if self.core is None else self.core.artifacts.allocate("bash")
+
+    def image_limits(self) -> ImageLimits:
+        """Return the image limits of the model."""
+        return ImageLimits() if self.core is None else image_limits(self.core)
+
+    def file_layers(self) -> Sequence[FileLayer]:
+        """Return the file layers of extensions."""
+        return self._extensions.file_layers()
+
+    def tools(self) -> Collection[str]:
+        """Return the names of the active tools."""
+        return () if self.core is None else self.core.toolbox.active_names
+
+    async def job_ended(self, job: Job) -> None:
+        """Report a finished job to the model: in the current run, or with the next prompt."""
+        if (core := self.core) is None:
+            return
+        message = CustomMessage(
+            custom_type=KIND,
+            content=_text(job),
+            details={"jobId": job.id, "state": job.state},
+            timestamp=core.machine.clock.now_ms(),
+        )
+        await (core.agent.steer if core.agent.is_running else core.append_message)(message)
 
 
 def _text(job: Job) -> str:

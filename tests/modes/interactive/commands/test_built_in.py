@@ -49,7 +49,7 @@ async def test_commands_of_a_local_run_are_not_offered_for_a_shown_session(
         screen = FakeScreen(tmp_path, session, play.stage.host)
         commands = BuiltInCommands(screen)
         of_own = {command.name for command in commands.listed()}
-        header = to_builtins(session.facts.header)
+        header = to_builtins(session.entries.log.header)
         await control.open_replica({**header, "id": "other"}, FakeRemote("prompt"))
         of_others = {command.name for command in commands.listed()}
         await help(screen, "")

@@ -18,9 +18,7 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.views import Views
     from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-    from pi.coding.extension_host.host import ExtensionHost
-    from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict, Sink
-    from pi.coding.port.ui import ExtensionUI, Mode
+    from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict
 
 log = logging.getLogger(__name__)
 
@@ -31,21 +29,20 @@ class SessionExtensions:
     def __init__(self, hosting: ExtensionHosting, core: LiveSession) -> None:
         self.hosting = hosting
         """Creates the host and loads extensions."""
+        self.attach = hosting.attach
+        self.redacted = core.extensions.redacted
         self._core = core
+        self._contributions = hosting.contributions
         self.foreign = hosting.sources.foreign
         """Files that only the original pi can run."""
         self.shutdown_requested = asyncio.Event()
         """Set when an extension requests shutdown."""
 
-    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Connect the user interface. To be called before the session is started."""
-        self.hosting.attach(ui, mode)
-
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
     def find(self, text: str) -> str | None:
         """Return the name of the extension command that ``text`` calls, if any."""
-        host = self._loaded
+        host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
         found = (self.hosting.dormant if host is None else host.registries).commands.find(text)
@@ -61,7 +58,7 @@ class SessionExtensions:
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""
-        host = self._loaded
+        host = self._contributions.host
         found = {} if host is None else host.registries.shortcuts.values
         return {key: shortcut.description for key, shortcut in found.items()}
 
@@ -93,8 +90,8 @@ class SessionExtensions:
     @property
     def views(self) -> Views:
         """Renderers for tools, messages, entries and statuses."""
-        if self._loaded is not None:
-            return self._loaded.views
+        if self._contributions.host is not None:
+            return self._contributions.host.views
         from pi.coding.extension_host.contributions.views import NO_VIEWS
 
         return NO_VIEWS
@@ -108,12 +105,14 @@ class SessionExtensions:
 
     async def references(self, typed: str) -> Sequence[str]:
         """Return completions for a partly typed reference such as ``rule://``."""
-        if self._loaded is None:
+        if self._contributions.host is None:
             return ()
         from pi.coding.extension_host.contributions.references import complete_reference
 
         try:
-            return await complete_reference(self._loaded.registries.references.values, typed)
+            return await complete_reference(
+                self._contributions.host.registries.references.values, typed
+            )
         except Exception:
             log.warning("completing reference %s failed", typed, exc_info=True)
             return ()
@@ -132,11 +131,7 @@ class SessionExtensions:
     def infos(self) -> Sequence[ExtensionInfo]:
         """Return every extension that was found."""
         hosting = self.hosting
-        return hosting.host.loading.infos if self._loaded or hosting.dormant else ()
-
-    def redacted(self, text: str, sink: Sink) -> str:
-        """Return ``text`` after the redaction of all extensions."""
-        return self._core.extensions.redacted(text, sink)
+        return hosting.host.loading.infos if self._contributions.host or hosting.dormant else ()
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
         """Call ``moved`` when another session or branch is shown.
@@ -150,17 +145,12 @@ class SessionExtensions:
             SessionStarted, lambda event: reloaded() if event.reason == "reload" else None
         )
 
-    @property
-    def _loaded(self) -> ExtensionHost | None:
-        """The host, if there is one; queries do not create it."""
-        return self.hosting.contributions.host
-
     def _mode_of(self, text: str) -> RegisteredInputMode | None:
-        if self._loaded is None:
+        if self._contributions.host is None:
             return None
         from pi.coding.extension_host.contributions.commands import mode_of
 
-        return mode_of(self._loaded.registries.input_modes, text)
+        return mode_of(self._contributions.host.registries.input_modes, text)
 
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:

@@ -353,12 +353,12 @@ class AgentSession:
     @property
     def session_id(self) -> str:
         """The id of the session."""
-        return self.facts.header.id
+        return self.entries.log.header.id
 
     @property
     def session_file(self) -> Path | None:
         """The session file; ``None`` in memory."""
-        return self.facts.file
+        return self.entries.log.file
 
     async def new_session(self) -> Replaced:
         """Start a new session that replaces this one."""

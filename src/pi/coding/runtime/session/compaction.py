@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextvars import Context
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET
 
@@ -17,7 +17,7 @@ from pi.ai.models.model import Model
 from pi.base.records import replace
 from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import CompactionResult
+from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -32,6 +32,7 @@ from pi.coding.retry import (
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
@@ -130,25 +131,45 @@ def _own() -> Mapping[str, Strategy]:
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
-def compaction_session(
-    core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
-) -> CompactionSession:
-    """Return what a compaction needs from this session."""
-    return CompactionSession(
-        conversation=lambda: core.conversation,
-        add=core.append_entry,
-        bus=core.bus,
-        emit=core.agent.emit,
-        clock=core.machine.clock,
-        options=lambda: compaction_options(core),
-        model=lambda: core.agent.model,
-        fallbacks=lambda: _fallbacks(core),
-        ask=lambda model, reason, is_last: summaries.ask(
-            model, "compaction", reason, is_last=is_last
-        ),
-        hand_off=hand_off,
-        strategies=Strategies(core.extensions),
-    )
+class LiveCompaction:
+    """Implements ``CompactionSession`` for a live session."""
+
+    def __init__(
+        self,
+        core: LiveSession,
+        summaries: Summaries,
+        hand_off: Callable[[str], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._core = core
+        self._summaries = summaries
+        self.hand_off = hand_off
+        self.bus = core.bus
+        self.clock = core.machine.clock
+        self.strategies = Strategies(core.extensions)
+        self.add = core.append_entry
+        self.emit = core.agent.emit
+
+    def conversation(self) -> SessionConversation:
+        """Return the current conversation."""
+        return self._core.conversation
+
+    def options(self) -> CompactionOptions:
+        """Return the current settings."""
+        return compaction_options(self._core)
+
+    def model(self) -> Model:
+        """Return the model of the session."""
+        return self._core.agent.model
+
+    def fallbacks(self) -> Sequence[Model]:
+        """Return the models to use when the session's own model returns no summary."""
+        names = self.options().fallback_models
+        resolved = (self._core.registry.resolve(name) for name in names)
+        return [choice.model for choice in resolved if choice is not None]
+
+    def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
+        """Return the function that calls ``model``; ``is_last`` if no other model follows."""
+        return self._summaries.ask(model, "compaction", reason, is_last=is_last)
 
 
 class StrategyCheck:
@@ -172,11 +193,6 @@ def compaction_options(core: LiveSession) -> CompactionOptions:
     return core.workspace.settings.section(("compaction",), CompactionOptions)
 
 
-def _fallbacks(core: LiveSession) -> Sequence[Model]:
-    resolved = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
-    return [choice.model for choice in resolved if choice is not None]
-
-
 class CompactionControl:
     """Compaction for modes."""
 
@@ -184,6 +200,7 @@ class CompactionControl:
         self._core = core
         self._compactor = compactor
         self._prompts = prompts
+        self.abort = compactor.abort
 
     @property
     def busy(self) -> bool:
@@ -209,10 +226,6 @@ class CompactionControl:
                 return await self._compactor.compact(request)
         finally:
             await self._prompts.resume()
-
-    def abort(self) -> None:
-        """Abort the running compaction."""
-        self._compactor.abort()
 
     def set_automatic(self, *, enabled: bool) -> None:
         """Turn automatic compaction on or off for this session."""

@@ -30,12 +30,18 @@ class ModelSelection:
     """Changes apply to the session and are written to its log; settings do not change."""
 
     def __init__(
-        self, core: LiveSession, client: ModelClient, last_resort: LastResort | None = None
+        self,
+        core: LiveSession,
+        client: ModelClient,
+        scope: tuple[ResolvedModel, ...] = (),
+        last_resort: LastResort | None = None,
     ) -> None:
         self._core = core
         self._client = client
         self._last_resort = last_resort
         self.registry = core.registry
+        self.scope = scope
+        """The models to cycle through; empty means all."""
 
     @property
     def current(self) -> Model | None:
@@ -51,14 +57,9 @@ class ModelSelection:
         """Return the thinking levels that the model supports."""
         return supported_levels(self._core.agent.model) if self._core.has_model else ("off",)
 
-    @property
-    def scope(self) -> tuple[ResolvedModel, ...]:
-        """The models to cycle through; empty means all."""
-        return self._core.scope
-
     def set_scope(self, patterns: Sequence[str]) -> None:
         """Cycle through the models that match the patterns, in their order; none means all."""
-        self._core.scope = self.registry.scope(patterns)
+        self.scope = self.registry.scope(patterns)
 
     async def discover(self) -> None:
         """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
@@ -173,7 +174,7 @@ class ModelSelection:
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
         core = self._core
-        choices = core.scope or tuple(
+        choices = self.scope or tuple(
             ResolvedModel(model=model) for model in self.registry.get_available()
         )
         names = [(choice.model.provider, choice.model.id) for choice in choices]
@@ -185,7 +186,7 @@ class ModelSelection:
         return CycledModel(
             model=core.agent.model,
             thinking_level=self.thinking_level,
-            is_scoped=bool(core.scope),
+            is_scoped=bool(self.scope),
         )
 
     async def set_thinking_level(self, level: str) -> None:

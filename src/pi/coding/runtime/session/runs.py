@@ -103,6 +103,7 @@ class AgentRuns:
         self._policies = policies
         self.open_answer = core.agent.open_answer
         self.progress = core.agent.progress
+        self.require_idle = core.agent.require_idle
         self.when_idle = IdleQueue(core.agent)
         """Actions that wait until the agent is idle."""
         self._tasks = TaskScope()
@@ -113,10 +114,6 @@ class AgentRuns:
     def idle(self) -> bool:
         """Whether no run is active, local or remote."""
         return not self._core.busy
-
-    def require_idle(self) -> None:
-        """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
-        self._core.agent.require_idle()
 
     async def queue(self, message: SessionMessage, *, follow_up: bool) -> None:
         """Queue a message for the current run."""

@@ -205,7 +205,7 @@ def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
         "System": platform.platform(),
         "Terminal": ui.host.environ.get("TERM_PROGRAM") or ui.host.environ.get("TERM", "unknown"),
         "Model": full_name(model) if model else "none",
-        "Problem": ui.port.facts.problem or "none",
+        "Problem": ui.port.entries.log.problem or "none",
     }
     lines = redactor.text("\n".join(f"- {name}: {value}" for name, value in facts.items()))
     settings = msgspec.json.format(msgspec.json.encode(redactor.json(ui.port.settings.raw)))
