@@ -1,4 +1,4 @@
-"""State shared by the parts of a session. Parts do not import each other.
+"""State shared by the parts of a session.
 
 ``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` is what tools need from
 the session: variables for commands, image limits, and reports of background jobs.
