@@ -195,11 +195,11 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
 
 def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
     """Records the session for ``--continue`` and returns the hint how to resume it."""
-    facts = built.session.facts
-    choice.remember(facts.file, built.session.cwd, host.clock)
-    lines = [LOSS] if facts.problem is not None else []
-    if facts.file is not None and facts.is_saved:
-        lines.append(HINT.format(id=facts.header.id))
+    log = built.session.entries.log
+    choice.remember(log.file, built.session.cwd, host.clock)
+    lines = [LOSS] if log.problem is not None else []
+    if log.file is not None and log.is_saved:
+        lines.append(HINT.format(id=log.header.id))
     return "\n".join(lines)
 
 
@@ -209,7 +209,7 @@ def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
         from pi.cli.session_setup import verbose_report
 
         return list(verbose_report(built))
-    resources = built.workspace.resources
+    resources = built.session.workspace.resources
     parts = [f"pi {__version__}"]
     parts += [Path(file.path).name for file in resources.context.files]
     for number, what in (
@@ -223,8 +223,8 @@ def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
 
 def _themes(arguments: Arguments, built: AssembledSession, host: Machine, cwd: Path) -> list[Path]:
 
-    known = built.session.extensions.theme_paths
-    return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
+    known = built.session.extensions.hosting.theme_paths
+    return session_themes(arguments, built.session.workspace, host, cwd=cwd, of_extensions=known)
 
 
 async def _welcome(ui: Ui) -> None:

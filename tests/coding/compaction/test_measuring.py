@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
 from pi.ai.token_estimate import message_tokens
 from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
@@ -162,19 +164,20 @@ def test_the_tokens_of_a_long_conversation_grow_with_it_and_are_not_added_up_aga
     conversation = SessionConversation(log)
     before = tokens_in_use(conversation)
     steps = 0
-    parent = log.tree.parent
+    upwards = log.tree.upwards
 
-    def counted(place: int) -> int | None:
+    def counted(leaf: int | None) -> Iterator[int]:
         nonlocal steps
-        steps += 1
-        return parent(place)
+        for place in upwards(leaf):
+            steps += 1
+            yield place
 
-    log.tree.parent = counted  # type: ignore[method-assign]
+    log.tree.upwards = counted  # type: ignore[method-assign]
     last = said(log, "one more")
     after, taken = tokens_in_use(conversation), steps
 
     expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
-    assert (after, before < after, taken) == (expected, True, 1)
+    assert (after, before < after, taken) == (expected, True, 2)
 
     log.append(ContextEdit(target_id=last, replacement=None))
     assert tokens_in_use(conversation) == before

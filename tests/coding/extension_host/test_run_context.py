@@ -39,7 +39,7 @@ async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
     steps = (calls("bash", command="true"), says("never"))
     async with playing(tmp_path, extension, steps=steps) as play:
         answer = await play.session.prompt("go")
-        await play.session.extensions.wait_for_shutdown()
+        await play.session.extensions.shutdown_requested.wait()
 
     assert answer is not None
     assert answer.stop_reason == "error"

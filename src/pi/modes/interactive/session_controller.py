@@ -190,7 +190,7 @@ class SessionController:
         """Shows the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
-        self._session_id = port.facts.header.id
+        self._session_id = port.entries.log.header.id
         self.extensions.load(port)
         for point in port.facts.fork_points():
             self._frame.composer.remember(without_attachments(point.text))
@@ -207,7 +207,7 @@ class SessionController:
         self.transcript.clear()
         self.speaking.moved(self.screen.port)
         self._show_session()
-        if facts.header.id == before:
+        if self._session_id == before:
             page = self.screen.page("Another branch", is_other_text=True)
         else:
             title = "Session" if facts.fork_points() else "New session"

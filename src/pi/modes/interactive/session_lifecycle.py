@@ -171,7 +171,7 @@ class SessionLifecycle:
 
     @property
     def _why_unsaved(self) -> str | None:
-        return self._opened.port.facts.problem if self._opened else None
+        return self._opened.port.entries.log.problem if self._opened else None
 
     def _introduce(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
@@ -214,12 +214,12 @@ class SessionLifecycle:
 
         Prompts wait until it ends: they would go to the session that is left.
         """
-        before = opened.port.facts.header.id
+        before = opened.port.entries.log.header.id
         if (work := commands.find(opened.command, "")) is not None:
             with report_errors(self.screen):
                 await work
             self._regions.choices_changed()
-        return opened.port.facts.header.id != before
+        return opened.port.entries.log.header.id != before
 
     def _write_back(self, text: str, images: Sequence[Image]) -> None:
         """Puts a message into the editor; the user decides whether to send it."""

@@ -147,7 +147,7 @@ class ExtensionConnection:
         self._screen.tasks.start(work, name=f"shortcut {key}")
 
     async def _leave(self, port: SessionPort) -> None:
-        await port.extensions.wait_for_shutdown()
+        await port.extensions.shutdown_requested.wait()
         self._screen.quit()
 
 

@@ -178,7 +178,7 @@ class _Editing:
                 follow = Offer(value=None, label="follow the terminal")
                 return [follow, *(Offer(value=name, label=name) for name in theme_names(self._ui))]
             case "defaultProvider":
-                names = dict.fromkeys(model.provider for model in models.available())
+                names = dict.fromkeys(model.provider for model in models.registry.get_available())
                 return [_RESET, *(Offer(value=name, label=name) for name in names)]
             case "defaultModel":
                 return [
@@ -187,7 +187,7 @@ class _Editing:
                         Offer(
                             value=full_name(model), label=full_name(model), description=model.name
                         )
-                        for model in models.available()
+                        for model in models.registry.get_available()
                     ),
                 ]
             case "compaction.strategy":
