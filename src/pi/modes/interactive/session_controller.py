@@ -120,8 +120,7 @@ class SessionController:
         self.screen.open(opened.port, opened.host)
         self._gestures.open(opened.port)
         self.extensions.open(opened.port)
-        if opened.themes is not None:
-            self._frame.themes.files = opened.themes
+        self._frame.themes.files = opened.themes
         self._show_session()
 
     def choices_changed(self) -> None:
