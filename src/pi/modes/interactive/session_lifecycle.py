@@ -192,7 +192,8 @@ class SessionLifecycle:
     async def _begin(self, opened: OpenedSession) -> None:
         """Starts the session: emits the start event, then sends queued prompts."""
         commands, regions = self._start.commands(self.screen), self._regions
-        regions.extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
+        completing = regions.extensions.ui.completing
+        completing.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
         await opened.begin()
         regions.follower.begun()
         regions.extensions.report_conflicts()
