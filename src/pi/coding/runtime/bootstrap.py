@@ -73,16 +73,13 @@ class Bootstrap:
             self.secrets, self.contributions, has_screen=overrides.mode == "tui"
         )
         self._opened = AsyncExitStack()
-        """Resources to close if no session is built."""
+        """Resources to close if no session is built: locks, connections, extensions."""
+        self.rollback = self._opened.aclose
 
     def bind(self, core: LiveSession) -> None:
         """Connect the finished session."""
         self._live = self._tool_support.core = core
         self.model_client.bind(core, api_key=self.options.api_key)
-
-    async def rollback(self) -> None:
-        """Close what was opened: locks, connections, extensions."""
-        await self._opened.aclose()
 
     async def run(self) -> None:
         """Run all steps: trust, settings, log, extensions, models."""

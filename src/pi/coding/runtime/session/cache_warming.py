@@ -50,7 +50,7 @@ class CacheWarming:
             case MessageEnd(message=AssistantMessage() as answer):
                 self._begin(answer)
             case AgentSettled():
-                if self._mode != "idle":
+                if self._core.workspace.settings.values.cache_warming != "idle":
                     self._stop()
                 await self._note()
 
@@ -61,15 +61,15 @@ class CacheWarming:
         if waiting is not None:
             await asyncio.wait({waiting})
 
-    @property
-    def _mode(self) -> str:
-        return self._core.workspace.settings.values.cache_warming
-
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
         long = self._core.machine.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
-        if seconds is not None and self._mode != "off" and self._core.remote is None:
+        if (
+            seconds is not None
+            and self._core.workspace.settings.values.cache_warming != "off"
+            and self._core.remote is None
+        ):
             self._waiting = asyncio.get_running_loop().create_task(
                 self._keep_warm(answer, seconds * REFRESH_FRACTION),
                 name="cache warming",

@@ -107,6 +107,8 @@ class AgentRuns:
         self.when_idle = IdleQueue(core.agent)
         """Actions that wait until the agent is idle."""
         self._tasks = TaskScope()
+        self.close = self._tasks.close
+        """Stops the runs that extensions started."""
         self._started: set[asyncio.Task[None]] = set()
         self.refresh_policies()
 
@@ -149,10 +151,6 @@ class AgentRuns:
         """Wait until the runs that extensions started are over."""
         while self._started:
             await asyncio.wait(self._started)
-
-    async def close(self) -> None:
-        """Stop the runs that extensions started."""
-        await self._tasks.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
         # In an empty context: the caller may be part of a run, ``work`` is not.
