@@ -193,14 +193,14 @@ def thinking_delta(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
 
     Servers may send the same text in several fields; only one is used.
     """
-    text = "" if delta.reasoning_details is None else details.add(delta.reasoning_details)
+    in_details = "" if delta.reasoning_details is None else details.add(delta.reasoning_details)
     if delta.reasoning_opaque and isinstance(delta.reasoning_opaque, str):
         details.opaque = delta.reasoning_opaque
     for field in REASONING_FIELDS:
         text = getattr(delta, field)
         if text and isinstance(text, str):
             return text, field
-    return text, REASONING_DETAILS
+    return in_details, REASONING_DETAILS
 
 
 def _continues(fields: Json, piece: Json) -> bool:
