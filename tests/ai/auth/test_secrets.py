@@ -84,8 +84,12 @@ def test_headers_of_providers_models_and_overrides_are_secret_but_not_all_of_the
 def test_an_address_may_hold_a_password_and_a_key() -> None:
     found = models(baseUrl="https://me:pass%20word@host/v1?api_key=abc&page=2")
 
-    assert values(found) == ["abc", "pass%20word"]
+    assert values(found) == ["abc", "pass word", "pass%20word"]
     assert values(models(baseUrl="http://[broken")) == []
+    for url in ("https://t0ken-alone@host/v1", "https://t0ken-alone:@host/v1"):
+        assert values(models(baseUrl=url)) == ["t0ken-alone"]
+    long = "a-token-of-twenty-characters"
+    assert long in values(models(baseUrl=f"https://{long}:x-oauth-basic@host/v1"))
 
 
 def test_a_file_with_comments_is_understood_and_a_damaged_one_searched() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.export import share
 from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
@@ -35,7 +36,7 @@ class Place:
         self.programs, self.temporary, self.kept = (root / name for name in ("bin", "tmp", "kept"))
         for folder in (self.programs, self.temporary, self.kept):
             folder.mkdir()
-        for tool in ("cp", "cat"):
+        for tool in ("cp", "cat", "yes"):
             (self.programs / tool).symlink_to(shutil.which(tool) or tool)
         self.cwd = root
         self.env = {
@@ -172,11 +173,31 @@ async def test_a_command_can_be_the_handler(
         ),
         ('[ "$1" = auth ] && exit 0; exit 3', "Cannot create a gist: it ended with code 3."),
         ("echo done", "gh created a gist but did not say where it is."),
+        ("exec /bin/sleep 600", "GitHub CLI cannot be used: it did not answer in time."),
+        ("exec yes", "GitHub CLI cannot be used: it wrote output without end."),
+        ("exec yes >&2", "GitHub CLI cannot be used: it wrote output without end."),
+        (
+            '[ "$1" = auth ] && exit 0; exec yes',
+            "Cannot create a gist: it wrote output without end.",
+        ),
+        (
+            '[ "$1" = auth ] && exit 0; printf "a\\033]0;x\\007\\nb\\233c" >&2; exit 1',
+            "Cannot create a gist: a b\ufffdc",
+        ),
+        (
+            f'[ "$1" = auth ] && exit 0; printf "https://g\\033]0;x\\007/ada/{ID}\\n"',
+            "gh created a gist but did not say where it is.",
+        ),
     ],
 )
 async def test_errors_of_gh_are_reported(
-    live: SessionLog, place: Place, script: str, message: str
+    live: SessionLog,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    message: str,
 ) -> None:
+    monkeypatch.setattr(share, "STALL_SECONDS", 0.3)
     place.install("gh", f"#!/bin/sh\n{script}\n")
 
     with pytest.raises(ShareFailed) as caught:

@@ -153,3 +153,13 @@ async def test_reading_a_repository_takes_seconds_at_most(
 
     with pytest.raises(InstallFailed, match=r"^git rev-parse took longer than 0\.3 seconds\.$"):
         await replace(programs, environ=environ).git("rev-parse", "HEAD", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("flood", ["exec yes", "exec yes >&2", "exec cat /dev/zero"])
+async def test_output_without_end_is_an_error(
+    programs: Programs, tmp_path: Path, flood: str
+) -> None:
+    own = stand_in(tmp_path / "npm", flood)
+
+    with pytest.raises(InstallFailed, match=r"^npm view wrote output without end"):
+        await replace(programs, npm_command=(str(own),)).npm("view", cwd=tmp_path, package="x")

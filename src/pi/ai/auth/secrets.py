@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pi.ai.auth import ambient, authentication
 from pi.ai.auth.config_values import escape, interpolated, names_in
@@ -229,15 +229,21 @@ def _of_entry(entry: Json) -> Secrets:
     return together(found)
 
 
+_LONG_USER = 20
+"""Characters from which a user name is taken for a token, as in ``https://TOKEN:x-oauth-basic@``."""
+
+
 def _of_address(url: str) -> Secrets:
-    """The password and the keys in a URL."""
+    """The password and the keys in a URL; a token can be in the place of the user name."""
     try:
         parts = urlsplit(url)
-        password = parts.password or ""
+        user, password = parts.username or "", parts.password or ""
     except ValueError:
         return Secrets()
-    keys = (value for name, value in parse_qsl(parts.query) if _SECRET_MEMBER.fullmatch(name))
-    return together(map(_of_literal, (password, *keys)))
+    is_token = not password or len(user) >= _LONG_USER
+    keys = [value for name, value in parse_qsl(parts.query) if _SECRET_MEMBER.fullmatch(name)]
+    written = (password, user if is_token else "")
+    return together(map(_of_literal, (*written, *map(unquote, written), *keys)))
 
 
 def _object(value: Any) -> Json:

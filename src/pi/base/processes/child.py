@@ -94,6 +94,8 @@ class Finished(Exit):
     timed_out: bool = False
     stalled: bool = False
     """Whether it was ended because it did nothing for too long."""
+    flooded: bool = False
+    """Whether it was ended because it wrote ``MAX_FLOOD_BYTES``."""
     truncated: bool = False
     """Whether output or errors exceeded the limit."""
 
@@ -182,9 +184,9 @@ async def run(
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
-    After ``timeout`` seconds, or ``stall`` seconds in which its tree did nothing, the tree is
-    killed; the result holds what it had written by then. Its background processes end with pi,
-    unless it is ``detached``.
+    After ``timeout`` seconds its tree is killed; the result holds what it had written by then. With
+    ``stall`` also after so many seconds in which the tree did nothing, and after a flood of output.
+    Its background processes end with pi, unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
     timed_out = stalled = False
@@ -196,8 +198,11 @@ async def run(
     ):
         if input is not None:
             tasks.create_task(_feed(child, input))
-        output = tasks.create_task(_collect(child.output, max_output))
-        errors = tasks.create_task(_collect(child.errors, max_output))
+        flood = None if stall is None else asyncio.Event()
+        output = tasks.create_task(_collect(child.output, max_output, flood))
+        errors = tasks.create_task(_collect(child.errors, max_output, flood))
+        if flood is not None:
+            ending = tasks.create_task(_end_at(flood, child))
         try:
             async with asyncio.timeout(timeout):
                 stalled = stall is not None and await _is_stalled(child, stall)
@@ -208,6 +213,8 @@ async def run(
             timed_out = True
             await child.terminate()
             end = await child.wait()
+        if flood is not None:
+            ending.cancel()
     return Finished(
         exit_code=end.exit_code,
         signal=end.signal,
@@ -215,10 +222,13 @@ async def run(
         errors=errors.result()[:max_output],
         timed_out=timed_out,
         stalled=stalled,
+        flooded=flood is not None and flood.is_set(),
         truncated=max(len(output.result()), len(errors.result())) > max_output,
     )
 
 
+MAX_FLOOD_BYTES = 64 * 1024 * 1024
+"""Output of a watched program that is taken for broken: a short program writes some lines."""
 IDLE_CPU_SHARE = 0.1
 """CPU share up to which a program counts as idle.
 
@@ -283,12 +293,22 @@ async def _feed(child: Child, data: bytes) -> None:
     child.close_stdin()
 
 
-async def _collect(output: asyncio.StreamReader, limit: int) -> bytes:
+async def _collect(
+    output: asyncio.StreamReader, limit: int, flood: asyncio.Event | None = None
+) -> bytes:
     """Returns the output; one byte more than ``limit`` means that there was more."""
-    kept = bytearray()
+    kept, size = bytearray(), 0
     while chunk := await output.read(MAX_BUFFERED_BYTES):
         kept += chunk[: limit + 1 - len(kept)]
+        size += len(chunk)
+        if flood is not None and size > MAX_FLOOD_BYTES:
+            flood.set()
     return bytes(kept)
+
+
+async def _end_at(flood: asyncio.Event, child: Child) -> None:
+    await flood.wait()
+    await child.terminate()
 
 
 class Child:

@@ -29,9 +29,12 @@ GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTER
 """Credentials that gh gets, although they are withheld from other commands."""
 CHECK_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS = 30.0, 300.0
 """Time after which a program is terminated."""
+STALL_SECONDS = 60.0
+"""Time without I/O and CPU use after which an upload is taken for hung."""
 MAX_OUTPUT_BYTES = 64 * 1024
 
-_GIST = re.compile(r"https://[^\s/]+/(?:[^\s/]+/)*(?P<id>[0-9a-f]{16,})(?!\S)")
+_PART = r"[^\s/\x00-\x1f\x7f-\x9f]+"
+_GIST = re.compile(rf"https://{_PART}/(?:{_PART}/)*(?P<id>[0-9a-f]{{16,}})(?!\S)")
 _ADDRESS = re.compile(r"https?://\S+")
 
 
@@ -89,7 +92,7 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
 
     async def share(file: Path) -> Shared:
         ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-        if not ended.ok:
+        if not ended.ok or ended.flooded:
             raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
         said = ended.output.decode("utf-8", "replace")
         addresses = _ADDRESS.findall(said)
@@ -112,13 +115,13 @@ def _to_shared(result: Shared | str | None) -> Shared:
 
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
     check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=CHECK_TIMEOUT_SECONDS)
-    if check.timed_out or check.signal is not None:
+    if check.flooded or check.timed_out or check.stalled or check.signal is not None:
         raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
     made = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-    if not made.ok:
+    if not made.ok or made.flooded:
         raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
     gist = _GIST.search(made.output.decode("utf-8", "replace"))
     if gist is None:
@@ -145,12 +148,19 @@ async def _run(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> Finished:
     return await run(
-        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MAX_OUTPUT_BYTES
+        command,
+        cwd=cwd,
+        env=with_absolute_path(env),
+        timeout=timeout,
+        stall=STALL_SECONDS,
+        max_output=MAX_OUTPUT_BYTES,
     )
 
 
 def _complaint(ended: Finished) -> str:
-    if ended.timed_out:
+    if ended.flooded:
+        return "it wrote output without end."
+    if ended.timed_out or ended.stalled:
         return "it did not answer in time."
     said = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
     how = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"

@@ -110,7 +110,7 @@ class Programs(Record):
         Raises ``InstallFailed`` if git crashed or timed out.
         """
         finished = await self._git(words, cwd, objects)
-        if finished.stalled or finished.timed_out or finished.signal is not None:
+        if finished.flooded or finished.stalled or finished.timed_out or finished.signal:
             _output("git", words[0], finished)
         return finished.ok
 
@@ -213,6 +213,11 @@ def _no_program(name: str) -> InstallFailed:
 
 
 def _output(program: str, doing: str, finished: Finished) -> str:
+    if finished.flooded:
+        raise InstallFailed(
+            f"{program} {doing} wrote output without end and was stopped.",
+            hint=f"Nothing was changed. Run `{program} --version` to see whether it works.",
+        )
     if finished.ok:
         return finished.output.decode("utf-8", "replace")
     if finished.stalled:
