@@ -30,8 +30,12 @@ class UserShell:
         *,
         exclude_from_context: bool = False,
         on_text: OnOutput = lambda text: None,
+        shows_style: bool = False,
     ) -> BashResult:
-        """Run a command to its end; ``on_text`` is called with its output as it arrives."""
+        """Run a command to its end; ``on_text`` is called with its output as it arrives.
+
+        ``shows_style`` keeps the colours in that, for a screen; the result has none.
+        """
         core = self._core
         core.require_local("run commands")
         question = UserBash(
@@ -43,7 +47,9 @@ class UserShell:
         asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
-        result = asked.result or await core.workspace.commands.run(command, on_text=on_text)
+        result = asked.result or await core.workspace.commands.run(
+            command, on_text=on_text, shows_style=shows_style
+        )
         self._keep(command, result, excluded=exclude_from_context)
         return result
 
