@@ -144,13 +144,24 @@ def test_a_name_loses_line_ends_tabs_and_controls() -> None:
 
 @pytest.mark.parametrize("opening", ["\x1b]0;", "\x1bP", "\x1b[", "\x1b[1", "\x1b[ ", "\x1b("])
 def test_an_endless_sequence_does_not_grow_the_memory(opening: str) -> None:
-    sanitiser = StreamSanitiser()
-    sanitiser.feed(opening)
+    for keeps_style, most in ((False, 60), (True, 130)):
+        sanitiser = StreamSanitiser(keeps_style=keeps_style)
+        sanitiser.feed(opening)
 
-    shown = "".join(sanitiser.feed("(" * 1000) for _ in range(1000))
+        shown = "".join(sanitiser.feed("(" * 1000) for _ in range(1000))
 
-    assert shown == ""
-    assert len(repr(vars(sanitiser))) < 40
+        assert shown == ""
+        assert len(repr(vars(sanitiser))) < most
+
+
+def test_styles_are_kept_on_request_even_if_they_arrive_in_pieces() -> None:
+    text = "\x1b[1;38;2;1;2;3mred\x1b[0m\x1b[2Jnot\x1b]0;title\x07 cleared"
+    for size in (1, 2, 5, 100):
+        sanitiser = StreamSanitiser(keeps_style=True)
+        pieces = [sanitiser.feed(text[at : at + size]) for at in range(0, len(text), size)]
+
+        shown = "".join(pieces) + sanitiser.finish()
+        assert shown == "\x1b[1;38;2;1;2;3mred\x1b[0mnot cleared"
 
 
 def test_a_crlf_cut_in_two_is_one_line_end() -> None:

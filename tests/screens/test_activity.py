@@ -128,3 +128,17 @@ async def test_escape_stops_a_compaction_that_waits_before_it_asks_again(tmp_pat
         with pytest.raises(CompactionFailed, match="cancelled"):
             await compaction
         await theatre.loses("Compacting")
+
+
+async def test_a_notice_that_a_model_is_loading_ends_with_the_answer(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Here."))
+    async with theatre.playing():
+        assert theatre.commands is not None
+        ui = theatre.commands.ui
+        theatre.send("go")
+        ui.notify("Loading SmolLM2…")
+        await theatre.sees("Here.")
+        await theatre.rests()
+        assert "Loading" not in theatre.screen
+        ui.notify("Copied the last answer.")
+        await theatre.asks("again", "")

@@ -161,3 +161,19 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
     assert b"?2026h" not in written.read_bytes()
     frames = (cli.agent_dir / "pi.log").read_text()
     assert re.search(r"DEBUG pi\.tui\.screen\.screen: window diff .*: committed \d+ \(", frames)
+
+
+def test_a_budget_refuses_a_prompt_below_it_and_says_why_once(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, rows=60) as ada:
+        ada.sees("(demo) tour")
+        ada.types("/timebox turns:1\r")
+        ada.sees("Timebox")
+        ada.types("hello\r")
+        ada.sees("That was the tour")
+        ada.until(lambda: "esc to interrupt" not in ada.screen)
+        ada.types("once more\r")
+        ada.sees("Timebox budget spent.")
+        ada.until(lambda: "esc to interrupt" not in ada.screen)
+        assert "Timebox budget spent." in ada.tape.partition("▌ once more")[2]
+        assert ada.tape.count("Timebox budget spent.") == 1
+        assert "Interrupted" not in ada.tape

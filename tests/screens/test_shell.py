@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,17 @@ async def test_a_command_runs_beside_the_agent(tmp_path: Path) -> None:
         await theatre.sees("   beside")
         await gate.open()
         await theatre.sees("Done.")
+
+
+async def test_colours_of_a_command_stay_on_the_screen_and_nowhere_else(tmp_path: Path) -> None:
+    async with Theatre(tmp_path).playing() as theatre:
+        theatre.send("!printf '\\033[31mred\\033[0m plain\\n'; exit 3")
+        await theatre.sees("   exit 3")
+        row = next(n for n, text in enumerate(theatre.terminal.screen) if text == "   red plain")
+        colours = [theatre.terminal.style(column, row)["fg"] for column in (3, 8)]
+        assert colours[0] == ("palette", 1)
+        assert colours[1] != colours[0]
+        assert theatre.session is not None
+        entries = [json.loads(bytes(raw)) for raw in theatre.session.facts.entries()]
+        messages = [entry["message"] for entry in entries if "message" in entry]
+        assert [message["output"].strip() for message in messages] == ["red plain"]

@@ -32,6 +32,8 @@ from pi.ai.events import (
 from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
 from pi.ai.models.model import Model, priced
 
+ABORTED = "Request was aborted"
+"""The error of a message that the caller has cancelled."""
 INVALID_ARGUMENTS = "invalid_tool_arguments"
 """Type of the diagnostic that names a call whose arguments are not JSON."""
 
@@ -292,7 +294,7 @@ class MessageBuilder:
 
     def abort(self) -> None:
         """Finish the message as aborted."""
-        self._end_with("aborted", "Request was aborted")
+        self._end_with("aborted", ABORTED)
 
     # State ----------------------------------------------------------------------------------------
 

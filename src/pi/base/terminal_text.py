@@ -115,15 +115,21 @@ class SanitisedStream:
         return getattr(self.unsanitised, name)
 
 
+MAX_STYLE = 64
+"""Characters of a style that may arrive in two chunks."""
+
+
 class StreamSanitiser:
     """``sanitise`` for text that arrives in chunks.
 
     The pieces returned by ``feed`` and ``finish`` add up to ``sanitise`` of the whole text. At most
-    three characters are held back, however long a sequence is.
+    three characters are held back, however long a sequence is. ``keeps_style`` keeps SGR styles;
+    then the beginning of a short sequence is held back, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_style: bool = False) -> None:
         self._held = ""
+        self._keeps_style = keeps_style
 
     def feed(self, chunk: str) -> str:
         """Returns the new text that can be shown."""
@@ -139,9 +145,10 @@ class StreamSanitiser:
 
     def _neutral_or_held(self, sequence: re.Match[str]) -> str:
         if sequence.end() == len(sequence.string) and (beginning := _unfinished(sequence)):
-            self._held = beginning
+            is_short = sequence.lastgroup == "csi" and len(sequence[0]) < MAX_STYLE
+            self._held = sequence[0] if self._keeps_style and is_short else beginning
             return ""
-        return _neutral(sequence)
+        return _neutral_or_style(sequence) if self._keeps_style else _neutral(sequence)
 
 
 def _neutral(sequence: re.Match[str]) -> str:

@@ -59,7 +59,7 @@ def test_variables_lead_to_colours_over_several_steps() -> None:
 
 
 def test_what_may_be_left_out_has_a_stand_in() -> None:
-    content = theme(colors=colours(muted="#010203", thinkingXhigh=9))
+    content = theme(colors=colours(borderMuted="#010203", thinkingXhigh=9))
 
     palette = read_theme(content, "mine.json")
 

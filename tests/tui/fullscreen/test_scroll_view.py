@@ -66,11 +66,11 @@ def test_anchors_can_be_jumped_to() -> None:
 def test_a_bar_shows_where_the_part_is() -> None:
     scroll = ScrollView(Rows(*numbered(8)), scrollbar="auto")
 
-    assert scroll.render_in(8, 4) == ["row 0  █", "row 1  █", "row 2  │", "row 3  │"]
+    assert scroll.render_in(8, 4) == ["row 0  ┃", "row 1  ┃", "row 2  │", "row 3  │"]
     scroll.scroll_to(99)
-    assert [row[-1] for row in scroll.render_in(8, 4)] == ["│", "│", "█", "█"]
+    assert [row[-1] for row in scroll.render_in(8, 4)] == ["│", "│", "┃", "┃"]
     assert ScrollView(Rows("a"), scrollbar="auto").render_in(8, 2) == ["a", ""]
-    assert ScrollView(Rows("a"), scrollbar="always").render_in(4, 1) == ["a  █"]
+    assert ScrollView(Rows("a"), scrollbar="always").render_in(4, 1) == ["a  ┃"]
 
 
 class Wrapped(Rows):
@@ -210,6 +210,6 @@ def test_the_bar_and_what_was_found_have_their_colours() -> None:
     scroll.find("a")
 
     assert scroll.render_in(7, 2) == [
-        f"{match('a')} b {match('a')} {thumb('█')}",
+        f"{match('a')} b {match('a')} {thumb('┃')}",
         f"{inverse('a')}     {track('│')}",
     ]

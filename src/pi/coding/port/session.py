@@ -266,8 +266,12 @@ class ShellPort(Protocol):
         *,
         exclude_from_context: bool = False,
         on_text: OnOutput = lambda text: None,
+        shows_style: bool = False,
     ) -> BashResult:
-        """Run a command to its end."""
+        """Run a command to its end; ``on_text`` is called with its output as it arrives.
+
+        ``shows_style`` keeps the colours in that, for a screen; the result has none.
+        """
         ...
 
     def stop(self) -> None:

@@ -82,15 +82,18 @@ class LocalShell:
         self._platform = platform
         self._started: list[Child] = []
 
-    def new_output(self, *, harmless: bool = False) -> Output:
+    def new_output(self, *, harmless: bool = False, shows_style: bool = False) -> Output:
         """Return a collector for the output of ``run``.
 
-        ``harmless`` removes terminal control sequences, for output that is shown on the screen.
+        ``harmless`` removes terminal control sequences, for output that is shown on the screen;
+        ``shows_style`` keeps colours in what is returned while it arrives.
         """
         from pi.coding.shell.output import Output  # lazy: needed with the first command
 
         fallback = "oem" if self._platform == "win32" else None
-        return Output(self._spills.open, fallback=fallback, harmless=harmless)
+        return Output(
+            self._spills.open, fallback=fallback, harmless=harmless, shows_style=shows_style
+        )
 
     async def run(
         self,
@@ -269,13 +272,19 @@ class UserCommands:
         return len(self._running)
 
     async def run(
-        self, command: str, *, cwd: Path | None = None, on_text: OnOutput = lambda text: None
+        self,
+        command: str,
+        *,
+        cwd: Path | None = None,
+        on_text: OnOutput = lambda text: None,
+        shows_style: bool = False,
     ) -> BashResult:
         """Run a command to its end, or until ``stop``; ``on_text`` receives new output.
 
+        ``shows_style`` keeps colours in what ``on_text`` receives; the result never has any.
         Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
-        output = self._shell.new_output(harmless=True)
+        output = self._shell.new_output(harmless=True, shows_style=shows_style)
         work = asyncio.ensure_future(
             self._shell.run(command, output=output, cwd=cwd, on_text=on_text)
         )

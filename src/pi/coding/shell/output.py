@@ -180,7 +180,8 @@ class Output:
     """Collects output and keeps the last lines.
 
     As soon as the output exceeds the limits, ``open_spill`` is called for a file that gets all of
-    it. ``harmless`` removes terminal control sequences.
+    it. ``harmless`` removes terminal control sequences. ``shows_style`` keeps SGR styles in what
+    ``add`` and ``finish`` return, for a screen; the collected text has none.
     """
 
     def __init__(
@@ -189,10 +190,12 @@ class Output:
         *,
         fallback: str | None = None,
         harmless: bool = False,
+        shows_style: bool = False,
     ) -> None:
         self._open_spill = open_spill
         self._decoder = OutputDecoder(fallback)
         self._sanitiser = _sanitiser() if harmless else None
+        self._styled = _sanitiser(keeps_style=True) if harmless and shows_style else None
         self._held = bytearray()
         self._spill: Spill | None = None
         self._cut = False
@@ -204,17 +207,19 @@ class Output:
     def add(self, data: bytes) -> str:
         """Add bytes. Returns them as text, without an incomplete character at the end."""
         text = self._decoder.feed(data)
-        return self._kept(self._sanitiser.feed(text) if self._sanitiser else text)
+        kept = self._kept(self._sanitiser.feed(text) if self._sanitiser else text)
+        return kept if self._styled is None else self._styled.feed(text)
 
     def finish(self) -> str:
         """End the output. Returns text that was held back, and closes the file."""
-        rest = self._decoder.feed(b"", final=True)
+        text = self._decoder.feed(b"", final=True)
+        rest = text
         if self._sanitiser is not None:
-            rest = self._sanitiser.feed(rest) + self._sanitiser.finish()
+            rest = self._sanitiser.feed(text) + self._sanitiser.finish()
         self._kept(rest)
         if self._spill is not None:
             self._spill.close()
-        return rest
+        return rest if self._styled is None else self._styled.feed(text) + self._styled.finish()
 
     def written(self) -> Written:
         """Return the current end of the output."""
@@ -263,8 +268,8 @@ class Output:
         self._line = len(data) - last - 1
 
 
-def _sanitiser() -> StreamSanitiser:
+def _sanitiser(*, keeps_style: bool = False) -> StreamSanitiser:
     # Lazy: its patterns take 5 ms to compile, and output for models needs none of them.
     from pi.base.terminal_text import StreamSanitiser
 
-    return StreamSanitiser()
+    return StreamSanitiser(keeps_style=keeps_style)

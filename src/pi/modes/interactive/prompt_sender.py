@@ -267,7 +267,7 @@ class PromptSender:
         try:
             with self._ui.working("Running a command"):
                 result = await self._ui.port.shell.run(
-                    command, exclude_from_context=is_excluded, on_text=on_text
+                    command, exclude_from_context=is_excluded, on_text=on_text, shows_style=True
                 )
             block.end(result)
         except PiError as error:

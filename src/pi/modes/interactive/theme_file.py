@@ -38,8 +38,8 @@ REQUIRED = _names(
     "thinkingXhigh bashMode"
 )
 OPTIONAL = {
-    "scrollbarTrack": "muted",
-    "scrollbarThumb": "text",
+    "scrollbarTrack": "borderMuted",
+    "scrollbarThumb": "dim",
     "searchMatchBg": "selectedBg",
     "searchMatchText": "text",
     "thinkingMax": "thinkingXhigh",

@@ -27,7 +27,7 @@ Overscroll: TypeAlias = Literal["chain", "contain"]
 Scrollbar: TypeAlias = Literal["hidden", "auto", "always"]
 
 WHEEL_ROWS = 3
-_THUMB, _TRACK = "█", "│"
+_THUMB, _TRACK = "┃", "│"
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ async def test_at_four_fifths_of_the_turns_a_warning_is_given() -> None:
     await pi.say(4)
 
     await pi.turn()
+    assert pi.notified[1:] == []  # the prompt is not shown yet
+    await pi.request()
 
     assert pi.notified[1:] == [("warning", "Timebox nearly spent: this turn is the last.")]
 
@@ -298,6 +300,7 @@ async def test_a_new_budget_has_not_been_nudged() -> None:
 
     pi.now += 8 * MINUTE
     await pi.turn()
+    await pi.request()
 
     assert [level for level, _ in pi.notified] == ["info", "warning", "info", "warning"]
 

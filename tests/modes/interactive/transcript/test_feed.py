@@ -49,6 +49,8 @@ from pi.modes.interactive.transcript.notices import NoticeBlock
 from pi.tui.transcript import Transcript
 from tests.modes.interactive.transcript.looks import commands_in, look, plain
 
+INTERRUPTED = " ! Interrupted (aborted). Send a message to continue."
+
 
 class Play:
     """A feed and what it puts on the screen."""
@@ -160,7 +162,7 @@ def test_what_a_run_leaves_open_was_interrupted() -> None:
 def test_an_answer_that_ends_badly_reports_it() -> None:
     for reason, reported in (
         ("error", " ✗ Overloaded"),
-        ("aborted", " ! Interrupted"),
+        ("aborted", " ! Overloaded"),  # a policy has stopped the run
         ("length", " ! The answer was cut off: the model reached its output limit."),
     ):
         message = AssistantMessage(stop_reason=reason, error_message="Overloaded")  # type: ignore[arg-type]
@@ -173,7 +175,7 @@ def test_an_answer_that_ends_badly_reports_it() -> None:
 def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
     message = AssistantMessage(stop_reason="error", error_message=ABORTED_EARLY)
 
-    assert Play().handle_event(MessageEnd(message=message)).rows == [" ! Interrupted"]
+    assert Play().handle_event(MessageEnd(message=message)).rows == [INTERRUPTED]
 
 
 RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="busy")
@@ -182,7 +184,7 @@ RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="
 def test_a_cancelled_retry_is_reported() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
-    assert Play().handle_event(RETRY, end).rows == [" ! Interrupted."]
+    assert Play().handle_event(RETRY, end).rows == [INTERRUPTED]
 
 
 def test_retries_are_one_row_that_is_updated() -> None:
@@ -201,9 +203,9 @@ def test_retries_are_one_row_that_is_updated() -> None:
 
     assert rows == [
         " ✗ Overloaded",
-        " ↻ Overloaded · retrying in 4s (attempt 1 of 3)",
+        " ↻ Overloaded · retrying (attempt 1 of 3)",
         " ✗ Overloaded",
-        " ↻ Overloaded · retrying in 4s (attempt 2 of 3)",
+        " ↻ Overloaded · retrying (attempt 2 of 3)",
     ]
     assert play.rows == [" ↻ Overloaded · retried 2 times", " Here."]
 
@@ -264,7 +266,7 @@ def test_an_interrupted_retry_is_reported_once() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
     assert Play().handle_event(RETRY, AgentStart(), MessageEnd(message=cut), end).rows == [
-        " ! Interrupted"
+        INTERRUPTED
     ]
 
 

@@ -130,7 +130,14 @@ def test_a_long_command_and_a_long_note_are_wrapped() -> None:
     block = UserBashBlock(look(), "make everything at once", is_excluded=False)
     block.end(BashResult(output="", exit_code=0, truncated=True, full_output_path="/tmp/x.log"))
 
-    assert plain(block, 18) == ["", " ! make everythin…", "   all of it:", "   /tmp/x.log"]
+    assert plain(block, 18) == [
+        "",
+        " ! make",
+        "   everything at",
+        "   once",
+        "   all of it:",
+        "   /tmp/x.log",
+    ]
     block.look.is_expanded = True
     block.invalidate()
     assert plain(block, 18)[1:4] == [" ! make", "   everything at", "   once"]

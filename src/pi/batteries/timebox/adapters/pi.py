@@ -126,6 +126,8 @@ class PiTimebox(Policy):
         self._exit_code = SPENT
         self._prompt_warns = False
         """Whether the system prompt of this run contains the warning."""
+        self._held: Sequence[Effect] = []
+        """The first notice about the prompt of this turn, and what follows it."""
 
     # Commands of the user -------------------------------------------------------------------------
 
@@ -179,8 +181,15 @@ class PiTimebox(Policy):
         return BeforeAgentStartAnswer(system_prompt=f"{prompt}\n\n{warning}")
 
     async def turn_start(self, event: TurnStartEvent, ctx: ExtensionContext) -> None:
-        """Warn or stop at the start of a run."""
-        await self._do(self._core.turn_started(self._reading()))
+        """Warn or stop at the start of a run.
+
+        Notices wait for the prompt, which is shown after this event: they are about it.
+        """
+        effects = self._core.turn_started(self._reading())
+        is_notice = [isinstance(effect, Notify) for effect in effects]
+        first = is_notice.index(True) if any(is_notice) else len(effects)
+        self._held = effects[first:]
+        await self._do(effects[:first])
 
     def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
         """Count user messages."""
@@ -201,6 +210,8 @@ class PiTimebox(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """Stop the run before a request that exceeds the budget."""
+        held, self._held = self._held, []
+        await self._do(held)
         reading = self._reading()
         await self._do(self._core.request_due(reading, self._limits_of_requests))
         if self._core.refusal is not None:

@@ -30,8 +30,12 @@ class UserShell:
         *,
         exclude_from_context: bool = False,
         on_text: OnOutput = lambda text: None,
+        shows_style: bool = False,
     ) -> BashResult:
-        """Run a command to its end; ``on_text`` is called with its output as it arrives."""
+        """Run a command to its end; ``on_text`` is called with its output as it arrives.
+
+        ``shows_style`` keeps the colours in that, for a screen; the result has none.
+        """
         core = self._core
         core.require_local("run commands")
         question = UserBashEvent(
@@ -46,7 +50,9 @@ class UserShell:
         if asked.operations is not None:
             result = await _run_by_extension(asked.operations, question, on_text)
         if result is None:
-            result = await core.workspace.commands.run(command, on_text=on_text)
+            result = await core.workspace.commands.run(
+                command, on_text=on_text, shows_style=shows_style
+            )
         self._keep(command, result, excluded=exclude_from_context)
         return result
 

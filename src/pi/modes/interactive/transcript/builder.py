@@ -22,6 +22,7 @@ from pi.agent.events import (
     ToolExecutionUpdate,
 )
 from pi.agent.response import ABORTED_EARLY
+from pi.ai.builder import ABORTED
 from pi.ai.events import (
     BlockEvent,
     TextDelta,
@@ -72,7 +73,9 @@ from pi.tui.component import Component
 
 Add = Callable[[Component], None]
 
-_INTERRUPTED = "Interrupted"
+_INTERRUPTED = "Interrupted (aborted). Send a message to continue."
+_BY_THE_USER = ("", ABORTED_EARLY, ABORTED)
+"""Reasons of answers that the user has interrupted."""
 
 
 class TranscriptBuilder:
@@ -128,11 +131,10 @@ class TranscriptBuilder:
                 self._begin(msgspec.convert(entry, Custom))
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
                 self._compacted(result.tokens_before, result.summary)
-            case AutoRetryStart(delay_ms=delay):
+            case AutoRetryStart():
                 self._waits_to_retry = True
                 if self._failure is not None:
-                    until = self._now() + delay / 1000
-                    self._failure.wait(until, event.attempt, event.max_attempts)
+                    self._failure.wait(event.attempt, event.max_attempts)
             case AgentStart():
                 self._waits_to_retry = False
             case AutoRetryEnd(success=False):
@@ -159,7 +161,7 @@ class TranscriptBuilder:
         self._settle_failure()
 
     def tick(self) -> bool:
-        """Updates durations and waits; returns whether there is anything to paint."""
+        """Updates durations; returns whether there is anything to paint."""
         seconds = {
             id: int(call.elapsed(self._now()))
             for id, (call, _) in self._calls.items()
@@ -167,10 +169,7 @@ class TranscriptBuilder:
         }
         for id in [id for id in seconds if seconds[id] != self._ticked.get(id, 0)]:
             self._changed(id)
-        is_changed = seconds != self._ticked or self._waits_to_retry
-        self._ticked = seconds
-        if self._failure is not None and self._waits_to_retry:
-            self._failure.invalidate()
+        is_changed, self._ticked = seconds != self._ticked, seconds
         return is_changed
 
     @property
@@ -272,6 +271,8 @@ class TranscriptBuilder:
                 failure = FailureBlock(self._look, text)
                 self.add(failure)
                 self._failure = failure
+            case (_, text) if _says(self._last, text):
+                return  # a notice has said why
             case (_, text):
                 self._settle_failure()
                 self.add(NoticeBlock(self._look, text, "warning"))
@@ -297,7 +298,7 @@ class TranscriptBuilder:
             ending = f"Retried {times} without success."
         else:
             # An interrupted answer is reported with the answer itself.
-            ending = f"{_INTERRUPTED}." if self._waits_to_retry else ""
+            ending = _INTERRUPTED if self._waits_to_retry else ""
         if failure is not None:
             failure.give_up(ending)
         elif ending:
@@ -391,16 +392,21 @@ def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, .
     return words, tuple(part for part in parts if isinstance(part, Image))
 
 
+def _says(block: Component | None, text: str) -> bool:
+    return isinstance(block, NoticeBlock) and text in block.text
+
+
 def _ending(message: AssistantMessage) -> tuple[str, str] | None:
     """Returns the notice of an answer that did not end normally."""
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
+    is_aborted = message.stop_reason == "aborted"
     match message.stop_reason:
-        case "error" if reason == ABORTED_EARLY:
+        case "error" | "aborted" if reason in _BY_THE_USER and (reason or is_aborted):
             return "warning", _INTERRUPTED
         case "error":
             return "error", reason or "The model gave no answer."
-        case "aborted":
-            return "warning", _INTERRUPTED
+        case "aborted":  # a policy has stopped the run
+            return "warning", reason
         case "stop" if not any(map(_says_something, message.content)):
             return "warning", "The answer is empty."
         case "length":

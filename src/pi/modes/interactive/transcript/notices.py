@@ -11,11 +11,17 @@ from msgspec import UnsetType
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
-from pi.modes.interactive.transcript.block import Block, TranscriptOptions, clipped, hanging
-from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
+from pi.modes.interactive.transcript.block import (
+    Block,
+    TranscriptOptions,
+    clipped,
+    hanging,
+    more_rows,
+)
+from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted_output
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.width import truncate_to_width, visible_width
+from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.markdown.widget import Markdown
 
@@ -65,6 +71,8 @@ _LOOKS: dict[Level, tuple[str, str]] = {
     "error": ("✗ ", "error"),
 }
 
+COMMAND_ROWS = 4
+"""Rows of the command itself while folded."""
 BASH_ROWS = 12
 """Rows of a user's command: more than of a tool call."""
 MAX_KEPT = 50 * 1024
@@ -77,14 +85,14 @@ class NoticeBlock(Block):
     def __init__(self, look: TranscriptOptions, text: str, level: Level = "info") -> None:
         super().__init__(look)
         text = describe_provider_error(text) if level == "error" else text
-        self._text = sanitise(text).strip()
+        self.text = sanitise(text).strip()
         self._level: Level = level
 
     def draw(self, width: int) -> list[str]:
         """The text with a sign for its level."""
         sign, token = _LOOKS[self._level]
         paint = self.look.theme.paint(token)
-        rows = wrap_text(self._text, max(width - len(sign) - 2, 1))
+        rows = wrap_text(self.text, max(width - len(sign) - 2, 1))
         margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
@@ -100,8 +108,8 @@ class FailureBlock(Block):
         self.is_final = False
         self._error = sanitise(describe_provider_error(error)).strip()
         self._failures = 1
-        self._wait: tuple[float, int, int] | None = None
-        """When the next attempt begins, its number, and how many there are."""
+        self._wait: tuple[int, int] | None = None
+        """The number of the next attempt, and how many there are."""
         self._ending = ""
 
     def fail(self, error: str) -> None:
@@ -111,9 +119,9 @@ class FailureBlock(Block):
         self._wait = None
         self.invalidate()
 
-    def wait(self, until: float, attempt: int, most: int) -> None:
+    def wait(self, attempt: int, most: int) -> None:
         """Another attempt will be made."""
-        self._wait = (until, attempt, most)
+        self._wait = (attempt, most)
         self.invalidate()
 
     def recover(self) -> None:
@@ -138,10 +146,9 @@ class FailureBlock(Block):
             return NoticeBlock(self.look, self._error, "error").draw(width)
         note, token = self._ending, "dim"
         if self._wait is not None and not self.is_final:
-            until, attempt, most = self._wait
-            seconds = round(until - self.look.monotonic())
-            when = f"retrying in {seconds}s" if seconds > 0 else "retrying"
-            note, token = f"{when} (attempt {attempt} of {most})", "warning"
+            # The editor's border counts the seconds.
+            attempt, most = self._wait
+            note, token = f"retrying (attempt {attempt} of {most})", "warning"
         room = max(width - visible_width(note) - 7, 8)
         what = truncate_to_width(one_line(self._error), room, "…")
         row = f" {self.look.theme.paint(token)(f'↻ {what} · {note}')}"
@@ -216,7 +223,7 @@ class UserBashBlock(Block):
     def __init__(self, look: TranscriptOptions, command: str, *, is_excluded: bool) -> None:
         super().__init__(look)
         self.is_final = False
-        self._command = one_line(command)
+        self._command = sanitise(command).strip().split("\n")
         self._is_excluded = is_excluded
         self._text = ""
         self._note = ""
@@ -232,7 +239,9 @@ class UserBashBlock(Block):
 
     def end(self, result: BashResult | BashExecution) -> None:
         """The command has ended."""
-        self._text = result.output
+        # The result is stored without its colours; they stay on this screen, in memory only.
+        if strip_sequences(sanitise_keeping_style(self._text)).strip() != result.output.strip():
+            self._text = result.output
         if result.cancelled:
             self._note = "cancelled"
         elif not isinstance(result.exit_code, UnsetType) and result.exit_code:
@@ -254,15 +263,28 @@ class UserBashBlock(Block):
         theme = self.look.theme
         sign = "!!" if self._is_excluded else "!"
         mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)
-        title = f"{mode(sign)} {theme.paint('toolTitle', bold=True)(self._command)}"
-        titles = hanging(title, width - 1) if self.look.is_expanded else [title]
+        titles = self._titles(mode(sign), width - 1)
         inside = max(width - 3, 1)
-        lines = painted(sanitise_keeping_style(self._text), theme.paint("toolOutput"))
+        lines = painted_output(sanitise_keeping_style(self._text), self.look)
         rows = folded_tail(lines, BASH_ROWS, self.look, inside)
         if self._note:
             paint = theme.paint("error" if self._has_failed else "dim")
             rows += wrap_text(paint(self._note), inside)
         return clipped([*(f" {row}" for row in titles), *(f"   {row}" for row in rows)], width)
+
+    def _titles(self, sign: str, width: int) -> list[str]:
+        """The command on a few rows, or on all if expanded."""
+        paint = self.look.theme.paint("toolTitle", bold=True)
+        indent = " " * (visible_width(sign) + 1)
+        first, *others = self._command
+        rows = hanging(f"{sign} {paint(expand_tabs(first))}", width, indent=indent)
+        for line in others:
+            wrapped = wrap_text(paint(expand_tabs(line)), max(width - len(indent), 1))
+            rows += [indent + row for row in wrapped]
+        hidden = len(rows) - COMMAND_ROWS
+        if hidden <= 0 or self.look.is_expanded:
+            return rows
+        return [*rows[: COMMAND_ROWS - 1], indent + more_rows(hidden + 1, self.look)]
 
 
 def tokens(number: int) -> str:

@@ -48,7 +48,7 @@ class TranscriptView:
         self._feed.handle_event(event)
 
     def tick(self) -> bool:
-        """Updates durations and waits; returns whether there is anything to paint."""
+        """Updates durations; returns whether there is anything to paint."""
         return self._feed.tick()
 
     def clear(self) -> None:
