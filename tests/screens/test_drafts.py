@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.app import DRAFT_SECONDS, App
+from pi.modes.interactive.app import DRAFT_SECONDS, SEEN_SECONDS, App
 from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
 
@@ -53,6 +53,16 @@ async def test_text_typed_during_the_start_is_not_appended_to_a_restored_draft(
         await theatre.sees("Yes.")
         theatre.type("\x1b[A\x1b[A")
         await theatre.sees("\na long thought\n")
+
+
+async def test_a_draft_that_was_seen_is_continued(tmp_path: Path) -> None:
+    await _leave_a_draft(tmp_path, "a long thought")
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        await theatre.sees("a long thought")
+        await theatre.clock.advance(SEEN_SECONDS)
+        theatre.type(", continued")
+        await theatre.sees("\na long thought, continued\n")
 
 
 async def test_text_typed_before_the_draft_is_restored_stays_as_it_is(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 DRAFT_SECONDS = 0.5
 """Maximum delay between a change of the draft and its file."""
 
+SEEN_SECONDS = 1.5
+"""Seconds after which the user has seen a restored draft."""
+
 
 async def run(start: AppOptions) -> str:
     """Runs the application on the terminal of the process; returns the text to print at the end."""
@@ -121,8 +124,8 @@ class App:
     def _restore(self, view: SessionLifecycle, draft: str) -> None:
         """Puts a draft into the editor; into the history, if the user is writing something else.
 
-        Text typed until the session is open was begun without having seen the draft: neither is
-        appended to the other.
+        Text typed until the session is open, or at once, was begun without having seen the draft:
+        neither is appended to the other.
         """
         composer = self._frame.composer
         up = "Restored the draft of a session that ended unexpectedly: Up shows it."
@@ -133,12 +136,15 @@ class App:
         composer.set_text(draft)
         view.screen.notify("Restored the draft of a session that ended unexpectedly.")
 
+        clock, shown = self._start.clock, self._start.clock.monotonic()
+
         def first_key(data: str) -> None:
             if is_key_release(data):
                 return
             stop_listening()
             is_text = printable_text(data) or data.startswith(PASTE_START)
-            if is_text and not view.has_session and composer.text == draft:
+            is_unseen = not view.has_session or clock.monotonic() - shown < SEEN_SECONDS
+            if is_text and is_unseen and composer.text == draft:
                 composer.take()  # into the history
                 view.screen.notify(up)
 

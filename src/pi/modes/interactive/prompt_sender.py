@@ -122,14 +122,17 @@ class PromptSender:
             self._composer.take_back(texts)
         return bool(texts)
 
+    @property
+    def attaches_files(self) -> bool:
+        """Whether mentions attach files."""
+        return self._port is not None and self._port.settings.values.editor.attach_files
+
     def attachments(self, text: str) -> list[Attachment]:
         """Reads the files that a text names, if the setting is on. Blocks: call it in a thread."""
         port = self._port
-        if port is None or text.startswith(("/", "!")):
+        if port is None or not self.attaches_files or text.startswith(("/", "!")):
             return []
         values = port.settings.values
-        if not values.editor.attach_files:
-            return []
         limits = ImageLimits(resize=values.images.auto_resize)
         return attachments(text, cwd=port.facts.cwd, home=self._ui.host.home, limits=limits)
 
@@ -209,7 +212,7 @@ class PromptSender:
 
     async def _attach(self, text: str) -> list[Attachment]:
         """Returns what a text attaches, and reports what could not be attached."""
-        if "@" not in text:
+        if "@" not in text or not self.attaches_files:
             return []
         found = await asyncio.to_thread(self.attachments, text)
         for each in found:

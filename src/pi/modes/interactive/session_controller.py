@@ -126,6 +126,7 @@ class SessionController:
         frame.composer.show_above(chips)
         watcher = AttachmentWatcher(
             chips,
+            is_on=lambda: self.speaking.attaches_files,
             look=self.speaking.attachments,
             clock=start.clock,
             tasks=tasks,

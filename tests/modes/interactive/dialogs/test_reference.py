@@ -15,9 +15,15 @@ from pi.tui.input.keymap import Keymap
 
 def test_every_action_that_has_a_key_is_listed_once() -> None:
     keymap = Keymap()
-    listed = [what for section in key_sections(keymap)[:-1] for _, what in section.rows]
+    sections = key_sections(keymap, with_vim=True)[:-1]
+    listed = [what for section in sections for _, what in section.rows]
     expected = [action.description for action in ACTIONS if keymap.keys(action.id)]
     assert sorted(listed) == sorted(expected)
+
+
+def test_the_keys_of_vim_are_listed_only_in_vim_mode() -> None:
+    assert "In vim mode" not in [section.title for section in key_sections(Keymap())]
+    assert "In vim mode" in [section.title for section in key_sections(Keymap(), with_vim=True)]
 
 
 def test_a_key_that_the_user_chose_is_the_one_that_is_shown() -> None:

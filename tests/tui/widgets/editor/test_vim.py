@@ -259,3 +259,10 @@ def test_switching_it_off_gives_the_usual_keys_back() -> None:
     editor.set_vim(enabled=False)
     press(editor, "dd")
     assert editor.get_text() == "ddone"
+
+
+def test_text_that_was_typed_without_a_command_is_not_repeated() -> None:
+    editor = Editor()
+    editor.set_vim(enabled=True)
+    press(editor, "hi dd" + ESCAPE + ".")
+    assert editor.get_text() == "hi dd"

@@ -39,6 +39,7 @@ from pi.modes.interactive.startup import load_keys
 from pi.modes.interactive.ui import Ui
 from pi.modes.interactive.welcome import changelog as read_changelog
 from pi.modes.interactive.welcome import changes_since
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.markdown.widget import Markdown
 from pi.tui.widgets.text import Text
 
@@ -146,6 +147,8 @@ REPORTS = "bug-reports"
 DEBUG_LOG = "pi-debug.log"
 DOCTOR_SECONDS = 30.0
 DOCTOR_BYTES = 64 * 1024
+_COLUMNS = re.compile(r"\S +\S+ {2,}| +→ | +")
+"""The columns before the text of a line of ``pi doctor``: mark and name, or the arrow of a hint."""
 
 
 async def bug(ui: Ui, arguments: str) -> None:
@@ -182,7 +185,29 @@ async def doctor(ui: Ui, arguments: str) -> None:
     if not done.output:
         errors = done.errors.decode("utf-8", "replace").strip()
         raise PiError(f"`pi doctor` failed: {errors or 'it did not answer in time.'}")
-    ui.add_output(Text(sanitise(done.output.decode("utf-8", "replace")).rstrip(), pad_y=0))
+    lines = sanitise(done.output.decode("utf-8", "replace")).rstrip().split("\n")
+    ui.add_output(HangingText(lines))
+
+
+class HangingText:
+    """Lines of a table; what does not fit continues below the last column."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def invalidate(self) -> None:
+        """Does nothing: no rows are cached."""
+
+    def render(self, width: int) -> list[str]:
+        """Returns the wrapped lines."""
+        return ["", *(row for line in self._lines for row in self._wrapped(line, width - 2))]
+
+    def _wrapped(self, line: str, width: int) -> Iterator[str]:
+        found = _COLUMNS.match(line)
+        indent = found.end() if found is not None and found.end() < width // 2 else 0
+        rows = wrap_text(line[indent:], max(width - indent, 1)) or [""]
+        yield f" {line[:indent]}{rows[0]}"
+        yield from (f" {' ' * indent}{row}" for row in rows[1:])
 
 
 async def debug(ui: Ui, arguments: str) -> None:

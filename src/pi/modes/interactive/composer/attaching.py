@@ -53,18 +53,23 @@ class AttachmentChips:
 
 
 class AttachmentWatcher:
-    """Looks what a text attaches, once the user pauses. ``look`` runs in a thread."""
+    """Looks what a text attaches, once the user pauses. ``look`` runs in a thread.
+
+    ``is_on`` returns whether mentions attach anything.
+    """
 
     def __init__(
         self,
         chips: AttachmentChips,
         *,
+        is_on: Callable[[], bool],
         look: Callable[[str], Sequence[Attachment]],
         clock: Clock,
         tasks: TaskScope,
         request_render: Callable[[], None],
     ) -> None:
         self._chips = chips
+        self._is_on = is_on
         self._look = look
         self._clock = clock
         self._tasks = tasks
@@ -76,7 +81,7 @@ class AttachmentWatcher:
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        if "@" in text and not text.startswith(("/", "!")):
+        if "@" in text and self._is_on():
             self._task = self._tasks.start(self._find(text), name="looking for attachments")
         elif self._chips.set(()):
             self._request_render()
