@@ -98,7 +98,7 @@ class Pane:
 
         def is_painted() -> bool:
             *_, border, _, numbers = self.screen.split("\n")
-            return border == "─" * columns and "(auto)" in numbers
+            return border == "─" * columns and "context" in numbers
 
         self.until(is_painted)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pi.ai.providers.faux import Step
 from pi.batteries.status_engine.adapter import extension
+from pi.batteries.status_engine.items import DEFAULT_ITEMS
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.runtime.session.agent_session import AgentSession
@@ -88,6 +89,13 @@ class Show:
             raise AssertionError(f"it never happened; there are {self.panel.screen()}") from None
 
 
+def with_all_items(setting: Any) -> Any:
+    """The setting with every usual item named, so that those of the footer are shown, too."""
+    if setting is True:
+        return {"items": [*DEFAULT_ITEMS]}
+    return {"items": [*DEFAULT_ITEMS], **setting} if isinstance(setting, dict) else setting
+
+
 @asynccontextmanager
 async def showing(
     tmp_path: Path,
@@ -99,7 +107,8 @@ async def showing(
 ) -> AsyncIterator[Show]:
     """A session that has begun, with ``setting`` as ``tui.statusEngine``."""
     stage = Stage(tmp_path, *steps)
-    stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
+    named = with_all_items(setting)
+    stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": named}}))
     requested = ExtensionOptions(discover=False, inline=(extension, *beside))
     session = await stage.open(extensions=requested, **options)
     panel = Panel()

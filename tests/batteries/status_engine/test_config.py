@@ -62,6 +62,7 @@ def test_everything_can_be_chosen() -> None:
         StatusEngineConfig(
             enabled=True,
             items=("git_branch", "duration"),
+            has_chosen_items=True,
             provider="command",
             command="~/.claude/statusline.sh",
             command_timeout_ms=500,

@@ -10,6 +10,7 @@ from pi.batteries.status_engine.items import (
     GitState,
     StatusEngineState,
     StatusItem,
+    below_footer,
 )
 from tests.batteries.status_engine.samples import FULL
 
@@ -50,3 +51,7 @@ def test_a_count_of_zero_lines_is_shown() -> None:
 )
 def test_a_duration_has_the_two_largest_units(ms: int, said: str) -> None:
     assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == said
+
+
+def test_below_the_footer_its_items_are_left_out() -> None:
+    assert below_footer(DEFAULT_ITEMS) == ("git_counts", "sandbox", "approval")

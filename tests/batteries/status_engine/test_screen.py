@@ -10,7 +10,7 @@ from typing import Any
 from pi.batteries.status_engine.adapter import extension
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.batteries.status_engine.git.repository import make_repository
-from tests.batteries.status_engine.stage import PATIENT, SECONDS
+from tests.batteries.status_engine.stage import PATIENT, SECONDS, with_all_items
 from tests.modes.interactive.theatre import Theatre
 
 LINE_2 = "faux | medium | project"
@@ -22,7 +22,7 @@ class StatusTheatre(Theatre):
     def __init__(self, tmp_path: Path, setting: Any, **options: Any) -> None:
         requested = ExtensionOptions(discover=False, inline=(extension,))
         super().__init__(tmp_path, extensions=requested, **options)
-        settings = json.dumps({"tui": {"statusEngine": setting}})
+        settings = json.dumps({"tui": {"statusEngine": with_all_items(setting)}})
         self.stage.write(".pi/agent/settings.json", settings)
         self.begin = self._begin
 

@@ -12,6 +12,7 @@ from pi.batteries.status_engine.items import (
     GitState,
     StatusEngineState,
     TextMetrics,
+    below_footer,
     styled_line,
 )
 from pi.batteries.status_engine.sources import (
@@ -32,6 +33,7 @@ from pi.extension import (
     SessionTreeEvent,
     TurnEndEvent,
     one_line,
+    replace,
 )
 
 _COST_EVENTS = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
@@ -165,6 +167,8 @@ class StatusDisplay:
         # Lazy: imports the screen, which exists in the terminal only.
         from pi.batteries.status_engine.views import TYPESETTING, StatusRows
 
+        if not config.has_chosen_items:
+            config = replace(config, items=below_footer(config.items))
         self._engine = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
         self._rows = StatusRows(self._engine.output, lambda: ctx.ui.theme)
         self._shown = ctx.ui.add_footer_line(NAME, self._rows)

@@ -74,6 +74,15 @@ DEFAULT_ITEMS: tuple[StatusItem, ...] = (
 )
 
 
+IN_FOOTER: frozenset[StatusItem] = frozenset({"model", "effort", "workspace_name", "git_branch"})
+"""Items that the footer of the terminal application shows."""
+
+
+def below_footer(items: Sequence[StatusItem]) -> tuple[StatusItem, ...]:
+    """The items that do not repeat the footer."""
+    return tuple(item for item in items if item not in IN_FOOTER)
+
+
 def _counts(state: StatusEngineState) -> str:
     if state.git.added is None or state.git.removed is None:
         return ""

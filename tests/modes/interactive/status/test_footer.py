@@ -35,8 +35,8 @@ def footer(facts: FooterFacts) -> Footer:
     return made
 
 
-def test_both_lines_are_those_of_the_original() -> None:
-    numbers = "↑1.2k ↓567 R46k W1.5M CH87.5% $0.123 12.3%/200k (auto)"
+def test_both_lines_can_be_read_without_a_legend() -> None:
+    numbers = "1.5M in · 567 out · 88% cached · $0.123 · context 12% of 200k"
 
     assert plain(footer(FULL), 100) == [
         "~/project (main) • Tidy up",
@@ -62,26 +62,33 @@ def test_a_long_folder_gives_way_to_the_branch_and_the_name(width: int, place: s
 
 
 def test_zeros_are_left_out() -> None:
-    facts = FooterFacts(cwd="~", context_window=1000, context_percent=None, note="no model")
+    facts = FooterFacts(cwd="~", context_window=1000, is_automatic=True, note="no model")
 
-    assert plain(footer(facts), 40) == ["~", "?%/1.0k" + " " * 25 + "no model"]
+    assert plain(footer(facts), 40) == ["~", "context ?% of 1.0k" + " " * 14 + "no model"]
 
 
 def test_the_provider_goes_first_when_there_is_little_room() -> None:
     facts = FooterFacts(cwd="~", provider="anthropic", model="claude", level="high", input=12)
 
-    assert plain(footer(facts), 30)[1] == "↑12  (anthropic) claude • high"
-    assert plain(footer(facts), 29)[1] == "↑12" + " " * 13 + "claude • high"
+    assert plain(footer(facts), 32)[1] == "12 in  (anthropic) claude • high"
+    assert plain(footer(facts), 31)[1] == "12 in" + " " * 13 + "claude • high"
 
 
 def test_numbers_give_way_to_the_model_one_after_the_other() -> None:
-    assert [plain(footer(FULL), width)[1] for width in (69, 60, 40, 30, 24)] == [
-        "↑1.2k ↓567 R46k W1.5M CH87.5% $0.123 12.3%/200k (auto)  claude • high",
-        "↑1.2k ↓567 CH87.5% $0.123 12.3%/200k (auto)    claude • high",
-        "↑1.2k $0.123 12.3%/200k    claude • high",
-        "12.3%/200k       claude • high",
-        "12.3%/200k  claude • hi…",
+    assert [plain(footer(FULL), width)[1] for width in (76, 70, 50, 40, 30, 24)] == [
+        "1.5M in · 567 out · 88% cached · $0.123 · context 12% of 200k  claude • high",
+        "1.5M in · 567 out · $0.123 · context 12% of 200k         claude • high",
+        "$0.123 · context 12% of 200k         claude • high",
+        "$0.123 · 12% of 200k       claude • high",
+        "12% of 200k      claude • high",
+        "12% of 200k  claude • h…",
     ]
+
+
+def test_a_context_that_is_not_compacted_by_itself_is_marked() -> None:
+    facts = FooterFacts(cwd="~", context_window=1000, context_percent=5.0)
+
+    assert plain(footer(facts), 60)[1].startswith("context 5% of 1.0k · no auto-compact")
 
 
 @pytest.mark.parametrize("width", [1, 8, 20, 40, 80])
@@ -96,7 +103,7 @@ def test_a_full_context_window_is_highlighted(percent: float, token: str) -> Non
 
     made.show(FooterFacts(cwd="~", context_percent=percent, context_window=1000))
 
-    assert theme.paint(token)(f"{percent:.1f}%/1.0k") in made.render(60)[1]
+    assert theme.paint(token)(f"context {percent:.0f}% of 1.0k") in made.render(60)[1]
 
 
 def test_numbers_are_short() -> None:

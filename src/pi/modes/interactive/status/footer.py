@@ -15,9 +15,12 @@ NEARLY_FULL = 70.0
 FULL = 90.0
 """Context usage in percent from which it is highlighted."""
 
-_AUTOMATIC = "(auto)"
-_EXPENDABLE = ("W", "R", "CH", _AUTOMATIC, "↓", "↑", "$")
-"""Numbers omitted for the model's name where there is little room, in this order."""
+_BETWEEN = " · "
+_EXPENDABLE = ("manual", "cached", "out", "in", "context", "cost")
+"""Facts omitted for the model's name where there is little room, in this order.
+
+``context`` loses its word only.
+"""
 
 
 class FooterFacts(Record):
@@ -87,7 +90,10 @@ class Footer:
         left = right = ""
         for name in ("", *_EXPENDABLE):
             numbers.pop(name, None)
-            left = " ".join(numbers.values())
+            shown = [
+                text for key, text in numbers.items() if key != "%" or "context" not in numbers
+            ]
+            left = self._theme.paint("dim")(_BETWEEN).join(shown)
             room = width - (visible_width(left) + 2 if left else 0)
             right = next((each for each in names if visible_width(each) <= room), names[1])
             if visible_width(right) <= room:
@@ -95,29 +101,29 @@ class Footer:
         return _spread(left, self._theme.paint("dim")(right), width)
 
     def _numbers(self) -> dict[str, str]:
-        """Returns the numbers with their symbols, in order."""
+        """Returns the facts about tokens and cost by name, each with the word that explains it."""
         facts, dim = self._facts, self._theme.paint("dim")
-        counts = {
-            "↑": facts.input,
-            "↓": facts.output,
-            "R": facts.cache_read,
-            "W": facts.cache_write,
-        }
-        parts = {sign: f"{sign}{short_number(count)}" for sign, count in counts.items() if count}
+        parts: dict[str, str] = {}
+        if facts.input or facts.cache_read or facts.cache_write:
+            everything = facts.input + facts.cache_read + facts.cache_write
+            parts["in"] = f"{short_number(everything)} in"
+        if facts.output:
+            parts["out"] = f"{short_number(facts.output)} out"
         if facts.hit_percent is not None:
-            parts["CH"] = f"CH{facts.hit_percent:.1f}%"
+            parts["cached"] = f"{facts.hit_percent:.0f}% cached"
         if facts.cost:
-            parts["$"] = f"${facts.cost:.3f}"
-        return {sign: dim(text) for sign, text in parts.items()} | self._context()
+            parts["cost"] = f"${facts.cost:.3f}"
+        return {name: dim(text) for name, text in parts.items()} | self._context()
 
     def _context(self) -> dict[str, str]:
         facts = self._facts
         if not facts.context_window:
             return {}
-        percent = "?" if facts.context_percent is None else f"{facts.context_percent:.1f}"
+        percent = "?" if facts.context_percent is None else f"{facts.context_percent:.0f}"
         paint = self._theme.paint(_urgency(facts.context_percent or 0.0))
-        parts = {"%": paint(f"{percent}%/{short_number(facts.context_window)}")}
-        return parts | ({_AUTOMATIC: paint(_AUTOMATIC)} if facts.is_automatic else {})
+        filled = f"{percent}% of {short_number(facts.context_window)}"
+        parts = {"context": paint(f"context {filled}"), "%": paint(filled)}
+        return parts | ({} if facts.is_automatic else {"manual": paint("no auto-compact")})
 
 
 def short_number(number: int) -> str:
