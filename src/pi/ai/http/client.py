@@ -163,7 +163,7 @@ class HttpClient:
     async def _ask(self, request: HttpRequest) -> tuple[Route, HttpExchange, ResponseHead]:
         url = parse_url(request.url)
         proxy = choose_proxy(url.origin, setting=self._proxy, environ=self._environ)
-        route = Route(origin=url.origin, proxy=proxy)
+        route = Route(origin=url.origin, proxy=proxy, addresses=request.addresses)
         fetching = route.fetching_proxy
         lines = encode_head(request, url, proxy_headers=fetching.headers if fetching else None)
         timeouts = request.timeouts or self._timeouts

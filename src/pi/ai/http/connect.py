@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from itertools import chain, zip_longest
 from typing import Any
 
+from pi.ai.http.addresses import AddressPolicy
 from pi.ai.http.connection import Connection
 from pi.ai.http.errors import (
     NO_TIMEOUTS,
@@ -38,9 +39,15 @@ Address = tuple[Any, ...]
 Attempt = asyncio.Task[socket.socket]
 
 
-async def open_socket(host: str, port: int) -> socket.socket:
-    """Returns a connected socket; raises ``OSError`` or ``UnicodeError`` if no address works."""
+async def open_socket(host: str, port: int, policy: AddressPolicy | None = None) -> socket.socket:
+    """Returns a connected socket; raises ``OSError`` or ``UnicodeError`` if no address works.
+
+    With a ``policy`` all addresses are checked first, and only these are tried.
+    """
     addresses = _interleaved(await _resolve(host, port))
+    for address in addresses if policy is not None else ():
+        assert policy is not None
+        policy.check(host, port, address[4][0])
     attempts: list[Attempt] = []
     winner: Attempt | None = None
     try:
@@ -212,6 +219,8 @@ class Route(Record):
 
     origin: Origin
     proxy: Proxy | None = None
+    addresses: AddressPolicy | None = None
+    """Checked when the connection was opened."""
 
     @property
     def fetching_proxy(self) -> Proxy | None:
@@ -234,7 +243,10 @@ async def connect(
 
 async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> Connection:
     nearest = route.proxy.origin if route.proxy else route.origin
-    connection = await _open(nearest, "proxy " if route.proxy else "", registry)
+    if route.proxy and route.addresses is not None:
+        await _check_behind_proxy(route.origin, route.addresses)
+    policy = None if route.proxy else route.addresses
+    connection = await _open(nearest, "proxy " if route.proxy else "", registry, policy)
     try:
         if nearest.scheme == "https":
             await _secure(connection, nearest, tls)
@@ -249,10 +261,25 @@ async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> 
     return connection
 
 
-async def _open(origin: Origin, role: str, registry: set[Connection]) -> Connection:
+async def _check_behind_proxy(origin: Origin, policy: AddressPolicy) -> None:
+    """Check what the proxy will connect to, as far as the name can be resolved here.
+
+    The proxy resolves it again, and may be answered differently: that cannot be checked here.
+    """
+    try:
+        addresses = await _resolve(origin.host, origin.port)
+    except (OSError, UnicodeError):
+        return
+    for address in addresses:
+        policy.check(origin.host, origin.port, address[4][0])
+
+
+async def _open(
+    origin: Origin, role: str, registry: set[Connection], policy: AddressPolicy | None
+) -> Connection:
     peer = role + origin.netloc
     try:
-        dialled = await open_socket(origin.host, origin.port)
+        dialled = await open_socket(origin.host, origin.port, policy)
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: Connection(peer, registry), sock=dialled
         )

@@ -2,6 +2,7 @@
 
 HttpError
 ├── InvalidRequest      the URL or a header cannot be sent: a bug or a wrong setting of ours
+├── AddressRefused      the address policy of the request does not allow it (``addresses``)
 ├── ConnectFailed       no connection to the host: name, network, refused
 ├── TlsFailed           a certificate or the TLS versions do not fit
 ├── ProxyFailed         the proxy setting is invalid, or the proxy refuses

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from pi.ai.http.addresses import AddressPolicy
 from pi.ai.http.errors import InvalidRequest, Timeouts
 from pi.ai.http.urls import Url, basic_authorization
 from pi.base.records import Record
@@ -29,6 +30,8 @@ class HttpRequest(Record):
     """Overrides the client's for this exchange."""
     redirects: int = 0
     """How many redirects to follow, GET and HEAD only."""
+    addresses: AddressPolicy | None = None
+    """Which addresses may be reached, also by redirects; ``None`` for all."""
 
 
 def encode_head(

@@ -1,0 +1,245 @@
+"""Sandboxes: commands that may write only where they should, enforced by the kernel.
+
+Linux: ``bwrap`` if it is installed and works, else namespaces and Landlock of our own
+(``sandbox_launcher.py``), else Landlock alone. macOS: ``sandbox-exec``. Writes outside fail in the
+kernel. The network is switched off by a network namespace: Landlock alone cannot stop UDP. What the
+machine cannot enforce is refused; a command never runs with less than was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pi.base.errors import PiError
+from pi.base.processes.child import SpawnFailed, run
+from pi.base.processes.environment import find_program
+from pi.base.records import Record
+
+Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt", "none"]
+
+LAUNCHER = Path(__file__).with_name("sandbox_launcher.py")
+PROBE_SECONDS = 10.0
+
+PROTECTED = (".pi", ".claude", ".git/hooks", ".git/config", ".mcp.json")
+"""Below a project: what would run commands later, and stays read-only."""
+HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
+"""Sockets through which a command could leave the sandbox."""
+
+
+class SandboxUnavailable(PiError):
+    """This machine cannot restrict a command as the policy asks."""
+
+
+class SandboxPolicy(Record):
+    """What a command may do."""
+
+    cwd: Path
+    writable: tuple[Path, ...] = ()
+    """Folders and files that it may change; without any it runs read-only."""
+    protected: tuple[Path, ...] = ()
+    """What stays read-only inside of them."""
+    network: bool = False
+
+
+class SandboxSupport(Record):
+    """What this machine can enforce."""
+
+    mechanism: Mechanism = "none"
+    program: str = ""
+    """Path of ``bwrap`` or ``sandbox-exec``."""
+    landlock: int = 0
+    """Version of Landlock; 0 without it."""
+    cuts_network: bool = False
+    reason: str = ""
+    """Why there is no sandbox, or no full one."""
+
+
+class SandboxedCommand(Record):
+    """A command line that runs a command in a sandbox."""
+
+    arguments: tuple[str, ...]
+    unprotected: tuple[Path, ...] = ()
+    """Protected paths that do not exist yet. The kernel cannot keep a command from creating them:
+    compare before and after."""
+
+
+def project_policy(
+    cwd: Path, *, temporary: Sequence[Path], also: Sequence[Path] = (), network: bool = False
+) -> SandboxPolicy:
+    """Returns the usual policy: a project and temporary folders are writable."""
+    writable = (cwd, *temporary, *also)
+    protected = tuple(root / name for root in (cwd, *also) for name in PROTECTED)
+    return SandboxPolicy(cwd=cwd, writable=writable, protected=protected, network=network)
+
+
+async def find_sandbox(
+    environ: Mapping[str, str], *, platform: str = sys.platform
+) -> SandboxSupport:
+    """Returns what this machine can enforce, by trying it. Takes some 100 ms: keep the result."""
+    if platform == "darwin":
+        program = find_program("sandbox-exec", environ)
+        if program is None:
+            return SandboxSupport(reason="sandbox-exec was not found.")
+        return SandboxSupport(mechanism="seatbelt", program=str(program), cuts_network=True)
+    if platform != "linux":
+        return SandboxSupport(reason=f"There is no sandbox for {platform}.")
+    bwrap = find_program("bwrap", environ)
+    if bwrap is not None and await _works(_bubblewrap(str(bwrap), _EMPTY), environ):
+        return SandboxSupport(mechanism="bubblewrap", program=str(bwrap), cuts_network=True)
+    return await _probe(environ)
+
+
+_EMPTY = SandboxPolicy(cwd=Path("/"))
+
+
+async def _works(launch: Sequence[str], environ: Mapping[str, str]) -> bool:
+    try:
+        done = await run(
+            [*launch, "true"], cwd=Path("/"), env=environ, timeout=PROBE_SECONDS, max_output=1000
+        )
+    except SpawnFailed:
+        return False
+    return done.ok
+
+
+async def _probe(environ: Mapping[str, str]) -> SandboxSupport:
+    command = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps({"probe": True})]
+    done = await run(command, cwd=Path("/"), env=environ, timeout=PROBE_SECONDS, max_output=10_000)
+    found = json.loads(done.output) if done.ok else {}
+    landlock = found.get("landlock", 0)
+    if found.get("namespaces"):
+        reason = "" if found["network"] else "This kernel allows no network namespaces."
+        return SandboxSupport(
+            mechanism="namespaces", landlock=landlock, cuts_network=found["network"], reason=reason
+        )
+    reason = "Namespaces are not allowed here"
+    if landlock:
+        reason += ", and Landlock alone can neither cut the network nor protect single files."
+        return SandboxSupport(mechanism="landlock", landlock=landlock, reason=reason)
+    return SandboxSupport(reason=f"{reason}, and the kernel has no Landlock.")
+
+
+def sandboxed(
+    command: Sequence[str], policy: SandboxPolicy, support: SandboxSupport, *, is_root: bool = False
+) -> SandboxedCommand:
+    """Returns ``command`` as it is started inside a sandbox.
+
+    Raises ``SandboxUnavailable`` if ``support`` cannot enforce ``policy``.
+    """
+    policy, missing = _real(policy)
+    if problem := _problem(policy, support, is_root=is_root):
+        raise SandboxUnavailable(
+            f"The command cannot be sandboxed: {problem}",
+            hint="Install bubblewrap, or switch the sandbox off.",
+        )
+    match support.mechanism:
+        case "bubblewrap":
+            launch = _bubblewrap(support.program, policy)
+        case "seatbelt":
+            launch = (support.program, "-p", seatbelt_profile(policy))
+        case _:
+            launch = _launcher(policy, support)
+    return SandboxedCommand(arguments=(*launch, *command), unprotected=missing)
+
+
+def _problem(policy: SandboxPolicy, support: SandboxSupport, *, is_root: bool) -> str:
+    if support.mechanism == "none":
+        return support.reason or "this machine has no sandbox."
+    if not policy.network and not support.cuts_network:
+        return f"the network cannot be cut. {support.reason}"
+    if support.mechanism == "landlock" and policy.protected:
+        return f"{policy.protected[0]} cannot be protected. {support.reason}"
+    if support.mechanism == "namespaces" and is_root and not support.landlock:
+        return "without Landlock root could write to disks directly."
+    return ""
+
+
+def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
+    """Returns the policy with resolved paths that exist, and protected paths that do not.
+
+    A protected link is followed: the kernel protects files, not names.
+    """
+    writable = tuple(dict.fromkeys(path.resolve() for path in policy.writable if path.exists()))
+    candidates = dict.fromkeys(policy.protected)
+    present = [path.resolve() for path in candidates if path.exists()]
+    inside = [path for path in present if any(path.is_relative_to(root) for root in writable)]
+    missing = tuple(path for path in candidates if not path.exists())
+    return (
+        SandboxPolicy(
+            cwd=policy.cwd.resolve(),
+            writable=writable,
+            protected=tuple(dict.fromkeys(inside)),
+            network=policy.network,
+        ),
+        missing,
+    )
+
+
+def _hidden() -> list[str]:
+    return [path for path in HIDDEN if Path(path).exists()]
+
+
+def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]:
+    values = {
+        "cwd": str(policy.cwd),
+        "writable": [str(path) for path in policy.writable],
+        "protected": [str(path) for path in policy.protected],
+        "hidden": _hidden(),
+        "network": policy.network,
+        "namespaces": support.mechanism == "namespaces",
+        "landlock": support.landlock > 0,
+    }
+    return sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(values)
+
+
+def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
+    # Users and processes of its own: with the same ones, root inside could remount everything, and
+    # /proc/PID/root of a process outside would lead out.
+    arguments = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--cap-drop"]
+    arguments += ("ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    for path in policy.writable:
+        arguments += ("--bind", str(path), str(path))
+    for path in policy.protected:
+        # A mount cannot be renamed: without this, ``mv .git x`` would move the path away.
+        parents = [each for each in path.parents if _is_below(each, policy.writable)]
+        for parent in reversed(parents):
+            arguments += ("--bind", str(parent), str(parent))
+    for path in policy.protected:
+        arguments += ("--ro-bind", str(path), str(path))
+    for hidden in _hidden():
+        arguments += ("--ro-bind", "/dev/null", hidden)
+    if not policy.network:
+        arguments.append("--unshare-net")
+    return (*arguments, "--chdir", str(policy.cwd), "--")
+
+
+def _is_below(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) and path != root for root in roots)
+
+
+def seatbelt_profile(policy: SandboxPolicy) -> str:
+    """Returns the profile for ``sandbox-exec``; later rules win."""
+    lines = [
+        "(version 1)",
+        "(allow default)",
+        "(deny file-write*)",
+        '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty")'
+        ' (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))',
+    ]
+    lines += [f"(allow file-write* (subpath {_quoted(path)}))" for path in policy.writable]
+    lines += [f"(deny file-write* (subpath {_quoted(path)}))" for path in policy.protected]
+    for path in policy.protected:
+        parents = [each for each in path.parents if _is_below(each, policy.writable)]
+        lines += [f"(deny file-write-unlink (literal {_quoted(each)}))" for each in parents]
+    if not policy.network:
+        lines.append("(deny network*)")
+    return "\n".join(lines)
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

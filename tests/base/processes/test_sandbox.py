@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pi.base.processes import Finished, run, spawn
+from pi.base.processes.sandbox import (
+    SandboxPolicy,
+    SandboxSupport,
+    SandboxUnavailable,
+    find_sandbox,
+    project_policy,
+    sandboxed,
+    seatbelt_profile,
+)
+from pi.base.processes.sandbox_launcher import FAILED
+from pi.base.records import replace
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+ENVIRON = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+FULL = asyncio.run(find_sandbox({"PATH": "/nonexistent"})) if sys.platform == "linux" else None
+"""What this kernel can do without bubblewrap."""
+BWRAP = asyncio.run(find_sandbox(ENVIRON)) if shutil.which("bwrap") else None
+SUPPORTS = [
+    pytest.param(
+        support,
+        id=name,
+        marks=pytest.mark.skipif(
+            support is None or support.mechanism != name or not support.cuts_network,
+            reason=f"this machine has no {name}",
+        ),
+    )
+    for name, support in (("namespaces", FULL), ("bubblewrap", BWRAP))
+]
+
+
+class Project:
+    """A project with files beside it that a command must not change."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = root / "project"
+        self.outside = root / "outside"
+        self.temporary = root / "tmp"
+        for folder in (self.path / ".git/hooks", self.path / ".pi", self.outside, self.temporary):
+            folder.mkdir(parents=True)
+        (self.path / ".git/config").write_text("[core]\n")
+        (self.outside / "kept").write_text("kept")
+
+    def policy(self, *, network: bool = False) -> SandboxPolicy:
+        return project_policy(self.path, temporary=[self.temporary], network=network)
+
+    async def run(
+        self, script: str, support: SandboxSupport, *, network: bool = False, input: bytes = b""
+    ) -> Finished:
+        policy = self.policy(network=network)
+        command = sandboxed(["bash", "-c", script], policy, support, is_root=IS_ROOT)
+        env = {**ENVIRON, "OUT": str(self.outside), "TMPDIR": str(self.temporary)}
+        return await run(
+            command.arguments,
+            cwd=self.path,
+            env=env,
+            timeout=60,
+            max_output=100_000,
+            input=input,
+        )
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def udp_server() -> Iterator[socket.socket]:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as server:
+        server.bind(("127.0.0.1", 0))
+        server.setblocking(False)
+        yield server
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_command_works_in_its_project_and_in_temporary_folders(
+    support: SandboxSupport, project: Project
+) -> None:
+    script = 'cat > a; mkdir b && mv a b/c && rm -r .pi-not; echo t > "$TMPDIR/x"; cat b/c; exit 3'
+
+    done = await project.run(script, support, input=b"given")
+
+    assert (done.exit_code, done.output) == (3, b"given")
+    assert (project.temporary / "x").read_text() == "t\n"
+    assert (project.path / "b/c").read_text() == "given"
+
+
+ATTEMPTS = {
+    "redirection": 'echo x > "$OUT/new"',
+    "append": 'echo x >> "$OUT/kept"',
+    "delete": 'rm -f "$OUT/kept"',
+    "rename": 'mv "$OUT/kept" "$OUT/moved"',
+    "move in": 'mv "$OUT/kept" .',
+    "move out": 'touch f; mv f "$OUT/new"',
+    "symlink": 'ln -s "$OUT/kept" link; echo x > link',
+    "folder link": 'ln -s "$OUT" there; echo x > there/new',
+    "parent": "echo x > ../outside/new",
+    "hard link": 'ln "$OUT/kept" hard && echo x > hard',
+    "chmod": 'chmod 777 "$OUT/kept"',
+    "truncate": 'truncate -s 0 "$OUT/kept"',
+    "mkdir": 'mkdir "$OUT/new"',
+    "python": "python3 -c \"import os; open(os.environ['OUT'] + '/new', 'w')\"",
+    "background": '(setsid bash -c "echo x > $OUT/new" &) ; wait',
+    "remount": 'mount -o remount,rw / ; mount -o remount,bind,rw "$OUT"; echo x > "$OUT/new"',
+    "bind": 'mkdir m; mount --bind "$OUT" m; echo x > m/new',
+    "user namespace": 'unshare -Urm bash -c "mount -o remount,bind,rw /; echo x > $OUT/new"',
+    "proc root": 'echo x > "/proc/self/root$OUT/new"',
+    "parent process": 'echo x > "/proc/$PPID/root$OUT/new"',
+    "xattr": "python3 -c \"import os; os.setxattr(os.environ['OUT'] + '/kept', 'user.x', b'1')\"",
+    "times": 'touch -d 2001-01-01 "$OUT/kept"',
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_the_kernel_refuses_writes_outside(
+    support: SandboxSupport, project: Project, attempt: str
+) -> None:
+    before = (project.outside / "kept").stat()
+
+    done = await project.run(ATTEMPTS[attempt], support)
+
+    after = (project.outside / "kept").stat()
+    assert names(project.outside) == ["kept"], done.errors
+    assert (project.outside / "kept").read_text() == "kept"
+    assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+    assert os.listxattr(project.outside / "kept") == []
+
+
+PROTECTED_ATTEMPTS = {
+    "hook": "echo x > .git/hooks/pre-commit",
+    "config": "echo x >> .git/config",
+    "settings": "echo x > .pi/settings.json",
+    "delete": "rm -rf .pi .git",
+    "rename the folder": "mv .pi other; mkdir .pi; echo x > .pi/settings.json",
+    "rename its parent": "mv .git other; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+    "link": "ln -sfn /tmp .git/hooks; ln -s .pi p; echo x > p/settings.json",
+    "absolute": 'echo x > "$PWD/.git/hooks/pre-commit"',
+    "git": "git config core.hooksPath /tmp",
+    "remount": "mount -o remount,bind,rw .pi; umount .pi; echo x > .pi/settings.json",
+}
+
+
+@pytest.mark.parametrize("attempt", PROTECTED_ATTEMPTS)
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_the_kernel_protects_what_would_run_later(
+    support: SandboxSupport, project: Project, attempt: str
+) -> None:
+    await project.run(PROTECTED_ATTEMPTS[attempt] + "; echo still > works", support)
+
+    assert (project.path / ".git/config").read_text() == "[core]\n"
+    assert names(project.path / ".git/hooks") == []
+    assert not (project.path / ".git/hooks").is_symlink()
+    assert names(project.path / ".pi") == []
+    assert (project.path / "works").read_text() == "still\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_the_kernel_refuses_the_network(
+    support: SandboxSupport, project: Project, udp_server: socket.socket
+) -> None:
+    listener = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    tcp, udp = listener.sockets[0].getsockname()[1], udp_server.getsockname()[1]
+    script = (
+        f"echo x > /dev/tcp/127.0.0.1/{tcp} && echo reached\n"
+        f"echo x > /dev/udp/127.0.0.1/{udp} && echo sent\n"
+    )
+
+    async with listener:
+        cut = await project.run(script, support)
+        with pytest.raises(BlockingIOError):
+            udp_server.recv(10)
+        allowed = await project.run(script, support, network=True)
+
+    assert b"reached" not in cut.output
+    assert allowed.output == b"reached\nsent\n"
+    assert udp_server.recv(10) == b"x\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_server_and_its_client_work_inside(
+    support: SandboxSupport, project: Project
+) -> None:
+    script = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0));"
+        "c = socket.create_connection(s.getsockname()); c.sendall(b'hi');"
+        "print(s.accept()[0].recv(9))"
+    )
+
+    done = await project.run(f'python3 -c "{script}"', support)
+
+    assert done.output == b"b'hi'\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_disk_cannot_be_opened(support: SandboxSupport, project: Project) -> None:
+    disks = [path for path in Path("/dev").iterdir() if path.is_block_device()]
+    if not disks:
+        pytest.skip("this machine shows no disks")
+
+    done = await project.run(f"test -b {disks[0]} && : >> {disks[0]} && echo open", support)
+
+    assert done.output == b""
+
+
+@pytest.mark.skipif(FULL is None or FULL.landlock < 6, reason="needs Landlock 6")
+async def test_processes_outside_get_no_signals(project: Project) -> None:
+    assert FULL is not None
+    async with await spawn(["sleep", "60"], cwd=project.path, env=ENVIRON) as other:
+        done = await project.run(f"kill -9 {other.pid} && echo killed", FULL)
+
+        assert b"killed" not in done.output
+        assert not other.is_gone
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_without_writable_paths_everything_is_read_only(
+    support: SandboxSupport, project: Project
+) -> None:
+    policy = SandboxPolicy(cwd=project.path)
+    script = (
+        "echo x > new; rm -rf .pi; mkdir d; git init q; cat .git/config > /dev/null && echo read"
+    )
+    command = sandboxed(["bash", "-c", script], policy, support, is_root=IS_ROOT)
+
+    done = await run(
+        command.arguments, cwd=project.path, env=ENVIRON, timeout=60, max_output=10_000
+    )
+
+    assert done.output == b"read\n"
+    assert names(project.path) == [".git", ".pi"]
+
+
+@pytest.mark.skipif(FULL is None or not FULL.landlock, reason="needs Landlock")
+async def test_landlock_alone_refuses_writes_and_admits_what_it_cannot_do(project: Project) -> None:
+    assert FULL is not None
+    alone = SandboxSupport(mechanism="landlock", landlock=FULL.landlock, reason="No namespaces.")
+    policy = SandboxPolicy(cwd=project.path, writable=(project.path,), network=True)
+    script = f"echo x > in; echo x > {project.outside}/new; rm -f {project.outside}/kept"
+    command = sandboxed(["bash", "-c", script], policy, alone)
+
+    await run(command.arguments, cwd=project.path, env=ENVIRON, timeout=60, max_output=10_000)
+
+    assert (project.path / "in").exists()
+    assert names(project.outside) == ["kept"]
+    with pytest.raises(SandboxUnavailable, match="the network cannot be cut"):
+        sandboxed(["true"], replace(policy, network=False), alone)
+    with pytest.raises(SandboxUnavailable, match="cannot be protected"):
+        sandboxed(["true"], replace(policy, protected=(project.path / ".pi",)), alone)
+
+
+def test_without_a_mechanism_nothing_runs(project: Project) -> None:
+    none = SandboxSupport(reason="The kernel has no Landlock.")
+
+    with pytest.raises(SandboxUnavailable, match="The kernel has no Landlock") as refused:
+        sandboxed(["true"], project.policy(), none)
+
+    assert "bubblewrap" in refused.value.hint
+
+
+async def test_a_sandbox_that_cannot_be_set_up_runs_nothing(project: Project) -> None:
+    support = SandboxSupport(mechanism="namespaces", landlock=1, cuts_network=True)
+    command = sandboxed(["touch", "ran"], project.policy(), support).arguments
+    broken = [text.replace(str(project.temporary), "/nonexistent/folder") for text in command]
+
+    done = await run(broken, cwd=project.path, env=ENVIRON, timeout=60, max_output=10_000)
+
+    assert done.exit_code == FAILED
+    assert b"the sandbox cannot be set up" in done.errors
+    assert not (project.path / "ran").exists()
+
+
+def test_protected_paths_that_do_not_exist_are_named(project: Project) -> None:
+    support = SandboxSupport(mechanism="namespaces", landlock=1, cuts_network=True)
+
+    command = sandboxed(["true"], project.policy(), support)
+
+    assert command.unprotected == (project.path / ".claude", project.path / ".mcp.json")
+
+
+def test_root_needs_landlock_beside_namespaces(project: Project) -> None:
+    support = SandboxSupport(mechanism="namespaces", cuts_network=True)
+
+    with pytest.raises(SandboxUnavailable, match="disks"):
+        sandboxed(["true"], project.policy(), support, is_root=True)
+
+
+def test_the_profile_for_macos_denies_writes_and_network(project: Project) -> None:
+    policy = SandboxPolicy(
+        cwd=Path('/a"b'), writable=(Path('/a"b'),), protected=(Path('/a"b/.git/hooks'),)
+    )
+
+    lines = seatbelt_profile(policy).splitlines()
+
+    assert lines[1:3] == ["(allow default)", "(deny file-write*)"]
+    assert lines[4:] == [
+        r'(allow file-write* (subpath "/a\"b"))',
+        r'(deny file-write* (subpath "/a\"b/.git/hooks"))',
+        r'(deny file-write-unlink (literal "/a\"b/.git"))',
+        "(deny network*)",
+    ]
+
+
+async def test_other_systems_are_not_sandboxed() -> None:
+    assert await find_sandbox({}, platform="win32") == SandboxSupport(
+        reason="There is no sandbox for win32."
+    )
+    assert (await find_sandbox({"PATH": "/nonexistent"}, platform="darwin")).mechanism == "none"
