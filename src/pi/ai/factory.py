@@ -27,7 +27,7 @@ from pi.ai.providers.faux import demo_provider
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.providers.wire_provider import CopilotProvider, WireProvider
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import expand_home
+from pi.base.files import agent_directory
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
@@ -46,18 +46,6 @@ class Network(Record):
     extra_ca: str = ""
     client_certificate: str = ""
     client_key: str = ""
-
-
-def config_root(environ: Mapping[str, str]) -> Path:
-    """Returns the folder below the user's home that holds all files of pi."""
-    home = Path(environ.get("HOME") or Path.home())
-    return home / expand_home(environ.get("PI_CONFIG_DIR") or ".pi")
-
-
-def agent_directory(environ: Mapping[str, str]) -> Path:
-    """Returns the directory of the user's credentials, models and weights."""
-    default = config_root(environ) / "agent"
-    return expand_home(environ.get("PI_CODING_AGENT_DIR") or default)
 
 
 def create_models(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 import msgspec
 from msgspec import UNSET, Meta, StructMeta, UnsetType, field
+from msgspec.structs import replace
 
 __all__ = ["UNREADABLE", "UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
 
@@ -32,11 +33,3 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, metaclass=_RecordType):
 
     A field that may be absent on the wire is ``T | UnsetType = UNSET``.
     """
-
-
-R = TypeVar("R", bound=Record)
-
-
-def replace(record: R, **changes: Any) -> R:
-    """Returns a copy of ``record`` with some fields changed."""
-    return msgspec.structs.replace(record, **changes)

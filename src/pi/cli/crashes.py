@@ -6,8 +6,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from pi.base.files import open_private
-from pi.cli.agent_dir import agent_directory
+from pi.base.files import agent_directory, open_private
 from pi.modes.log_file import NAME, start_log
 
 log = logging.getLogger(__name__)

