@@ -236,12 +236,15 @@ class Agent:
 
     # Events and state ----------------------------------------------------------------------------
 
-    def subscribe(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+    def subscribe(
+        self, listener: Listener, *, updates: bool = True, kinds: tuple[type, ...] = ()
+    ) -> Callable[[], None]:
         """Subscribe to all events in order; returns an unsubscribe function.
 
-        Without ``updates`` the listener does not get the per-token ``MessageUpdate`` events.
+        Without ``updates`` the listener does not get the per-token ``MessageUpdate`` events; with
+        ``kinds`` it gets only events of these types.
         """
-        return self._listeners.add(listener, updates=updates)
+        return self._listeners.add(listener, updates=updates, kinds=kinds)
 
     async def emit(self, event: AgentEvent) -> None:
         """Emit an event of the application, in order with the agent's own events."""

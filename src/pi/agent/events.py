@@ -157,36 +157,52 @@ Listener: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
 class _Subscription:
     """One subscription; ``listener`` is ``None`` after it has ended."""
 
-    __slots__ = ("listener",)
+    __slots__ = ("kinds", "listener", "updates")
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, kinds: tuple[type, ...], *, updates: bool) -> None:
         self.listener: Listener | None = listener
+        self.kinds = kinds
+        self.updates = updates
+
+    def wants(self, kind: type) -> bool:
+        return kind in self.kinds if self.kinds else self.updates or kind is not MessageUpdate
+
+
+class _Rows(dict[type, tuple[_Subscription, ...]]):
+    """Subscriptions by type of event, each found once: an event is emitted for every token."""
+
+    def __init__(self, every: tuple[_Subscription, ...]) -> None:
+        super().__init__()
+        self.every = every
+
+    def __missing__(self, kind: type) -> tuple[_Subscription, ...]:
+        self[kind] = row = tuple(each for each in self.every if each.wants(kind))
+        return row
 
 
 class EventDispatcher:
     """Delivers events to listeners one at a time, in the order of subscription."""
 
     def __init__(self) -> None:
-        self._row: tuple[_Subscription, ...] = ()
-        self._row_of_updates: tuple[_Subscription, ...] = ()
-        """Subscriptions that get per-token events."""
+        self._rows = _Rows(())
         self._untold: deque[AgentEvent] = deque()
         self._emitting = False
 
-    def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+    def add(
+        self, listener: Listener, *, updates: bool = True, kinds: tuple[type, ...] = ()
+    ) -> Callable[[], None]:
         """Subscribe ``listener``; returns an unsubscribe function that takes effect at once.
 
-        Without ``updates`` the listener does not get per-token events.
+        Without ``updates`` the listener does not get per-token events; with ``kinds`` it gets only
+        events of these types.
         """
-        subscription = _Subscription(listener)
-        self._row = (*self._row, subscription)
-        if updates:
-            self._row_of_updates = (*self._row_of_updates, subscription)
+        subscription = _Subscription(listener, kinds, updates=updates)
+        self._rows = _Rows((*self._rows.every, subscription))
 
         def end() -> None:
             subscription.listener = None  # also for the event being delivered
-            self._row = _without(subscription, self._row)
-            self._row_of_updates = _without(subscription, self._row_of_updates)
+            others = (each for each in self._rows.every if each is not subscription)
+            self._rows = _Rows(tuple(others))
 
         return end
 
@@ -198,8 +214,7 @@ class EventDispatcher:
         self._emitting = True
         try:
             while True:
-                row = self._row_of_updates if type(event) is MessageUpdate else self._row
-                for subscription in row:
+                for subscription in self._rows[type(event)]:
                     if (listener := subscription.listener) is None:
                         continue
                     try:
@@ -224,10 +239,6 @@ class EventDispatcher:
             self._untold.append(event)
         else:
             await self.emit(event)
-
-
-def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:
-    return tuple(other for other in row if other is not ended)
 
 
 def _is_being_cancelled() -> bool:

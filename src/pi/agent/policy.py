@@ -99,6 +99,12 @@ class Policy:
         return at.next
 
 
+def overriding(policies: Sequence[Policy], hook: str) -> list[Policy]:
+    """Returns the policies with a ``hook`` of their own; the default has no opinion."""
+    default = getattr(Policy, hook)
+    return [policy for policy in policies if getattr(type(policy), hook) is not default]
+
+
 class ToolRefused(PiError):
     """The call must not run; ``message`` is sent to the model."""
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import with_instructions
 from pi.agent.events import Emit, MessageStart, MessageUpdate
-from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun
+from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun, overriding
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta, Done, Failed, Start, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
@@ -103,9 +103,7 @@ class ResponseReader:
         self._ask = ask
         self._policies = policies
         # Only policies that override ``on_delta``: the others must not cost anything per token.
-        self._watchers = [
-            policy for policy in policies if type(policy).on_delta is not Policy.on_delta
-        ]
+        self._watchers = overriding(policies, "on_delta")
         self._emit = emit
         self._clock = clock
         self._abort = abort
@@ -128,7 +126,7 @@ class ResponseReader:
         return answered
 
     async def _apply_policies(self, request: Request) -> Request:
-        for policy in self._policies:
+        for policy in overriding(self._policies, "before_request"):
             try:
                 changed = await self._abort.wait(partial(policy.before_request, request))
             except (StopRun, Aborted):
@@ -197,7 +195,7 @@ class ResponseReader:
 
     async def _revise(self, answered: ModelResponse) -> None:
         """Let policies change a response before it is stored."""
-        for policy in self._policies:
+        for policy in overriding(self._policies, "after_answer"):
             try:
                 answered.message = await self._abort.wait(
                     partial(policy.after_answer, answered.message)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import AgentMessage, Conversation, Finish
 from pi.agent.events import Emit, EntryAppended
-from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
+from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun, overriding
 from pi.agent.queues import MessageQueues
 from pi.agent.response import SendRequest, StreamingResponse
 from pi.agent.tools.tool import AgentTool
@@ -64,7 +64,7 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
 
     async def ask_all() -> None:
         nonlocal at
-        for policy in policies:
+        for policy in overriding(policies, "at_boundary"):
             at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
 
     try:

@@ -27,7 +27,7 @@ from pi.coding.extension_host.discovery.manifest import (
     declared_flag,
 )
 from pi.coding.resources.sources import Place, path_exists
-from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import SettingsFile
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
 """Options that load no extension."""
@@ -123,7 +123,7 @@ def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
 def _candidates(
     arguments: Arguments, agent_dir: Path, settings: dict[str, object], cwd: Path
 ) -> Iterator[Candidate]:
-    if not arguments.switch("no_extensions"):
+    if "no_extensions" not in arguments.options:
         yield from installed(agent_dir)
         yield from finding.find_candidates(
             [Place(path=agent_dir / "extensions")], "user", _ignore

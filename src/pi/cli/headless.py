@@ -78,14 +78,14 @@ async def _run(
     parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
-        persistent=not arguments.switch("no_session"),
+        persistent="no_session" not in arguments.options,
         mode="tui" if mode == "interactive" else mode,
         last_resort=partial(_embedded_model, host) if mode == "print" else None,
         on_stall=_name_stalled,
     )
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
-    _introduce(built, verbose=arguments.switch("verbose"))
+    _introduce(built, verbose="verbose" in arguments.options)
     end_log = _start_log(host)
     when_ready()
     output = Output(stdout)

@@ -64,7 +64,7 @@ def _start(
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
         fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
-        verbose=arguments.switch("verbose"),
+        verbose="verbose" in arguments.options,
         system=sys.platform,
     )
 

@@ -72,7 +72,7 @@ async def open_session(
     return OpenedSession(
         port=built.session,
         host=host,
-        lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
+        lines=tuple(_lines(built, verbose="verbose" in arguments.options)),
         note=built.note,
         themes=lambda: _themes(arguments, built, host, cwd),
         messages=tuple((prompt.text, prompt.images) for prompt in prompts),
@@ -154,7 +154,7 @@ async def _assembled(
     parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
-        persistent=not arguments.switch("no_session"),
+        persistent="no_session" not in arguments.options,
         stays_if_gone=stays_if_gone,
         ask_trust=opening.ask_trust,
         mode="tui",
@@ -264,7 +264,7 @@ def session_themes(
     """
     given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
     named = list(_files(given))
-    if arguments.switch("no_themes"):
+    if "no_themes" in arguments.options:
         return named
     of_packages = [place.path for each in workspace.packages for place in each.places("themes")]
     return named + theme_paths(

@@ -27,8 +27,7 @@ from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
-from pi.coding.settings.files import value_at
-from pi.coding.settings.settings import Settings, read_record
+from pi.coding.settings.settings import Settings, read_record, value_at
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
 from pi.coding.settings.values import Values
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS

@@ -142,7 +142,7 @@ async def run_print(
     An answer cut off by the output limit is printed too, with a warning.
     """
     ending = RunResult()
-    end = port.subscribe(ending.handle_event)
+    end = port.subscribe(ending.handle_event, kinds=(MessageEnd,))
     try:
         ended = await send_prompts(port, prompts)
     finally:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.coding.runtime.bootstrap import CurrentVariables
 from pi.coding.runtime.machine import (
-    CurrentVariables,
     Environment,
     layered,
     parse_dotenv,

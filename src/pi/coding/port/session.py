@@ -490,8 +490,11 @@ class SessionPort(Protocol):
         """The merged settings of the session."""
         ...
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every public event, in order. Returns an unsubscribe function."""
+    def subscribe(self, listener: Listener, *, kinds: tuple[type, ...] = ()) -> Callable[[], None]:
+        """Subscribe to every public event, in order, or to those of ``kinds``.
+
+        Returns an unsubscribe function.
+        """
         ...
 
     def since_session_ms(self) -> int:

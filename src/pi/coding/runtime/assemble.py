@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pi.agent.agent import Agent
+from pi.agent.events import AgentSettled, AgentStart, MessageEnd, MessageStart
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
@@ -130,10 +131,12 @@ class _SessionBuilder:
         self._cache_warming = CacheWarming(
             core, partial(self._model_client.stream, purpose="warming")
         )
-        core.agent.subscribe(self._idle_compaction.handle_event)
-        core.agent.subscribe(self._cache_warming.handle_event, updates=False)
+        core.agent.subscribe(self._idle_compaction.handle_event, kinds=(AgentStart, AgentSettled))
+        core.agent.subscribe(
+            self._cache_warming.handle_event, kinds=(MessageStart, MessageEnd, AgentSettled)
+        )
         self._session = self._new_session(compactor, retry)
-        core.agent.subscribe(self._session.shell.settled)
+        core.agent.subscribe(self._session.shell.settled, kinds=(AgentSettled,))
         self._extensions.bind(core, self._bind_extensions, discovered=self._add_resources)
         if self._options.name is not None:
             await self._session.facts.rename(self._options.name)
@@ -303,8 +306,8 @@ class _SessionBuilder:
             tuple(Place(path=core.workspace.cwd / path, source="extension") for path in paths)
             for paths in (found.skill_paths, found.prompt_paths)
         )
-        core.workspace = reread(
-            core.workspace, self._machine, self._options, skills=skills, prompts=prompts
+        core.use_workspace(
+            reread(core.workspace, self._machine, self._options, skills=skills, prompts=prompts)
         )
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
@@ -352,7 +355,7 @@ class _SessionBuilder:
         await core.bus.emit(SessionEnding(reason="reload"))
         workspace = await self._bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
         await core.workspace.close()
-        core.workspace = workspace
+        core.use_workspace(workspace)
         core.toolbox.move_to(workspace)
         self._extensions.forget_modules()
         await self._extensions.load()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +17,7 @@ from pi.coding.models.starting import ModelPreferences, StartingModel, find_star
 from pi.coding.runtime.extensions.session_extensions import SessionExtensions
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession, image_limits, session_variables
-from pi.coding.runtime.machine import CurrentVariables, Machine
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import ModelClient, credential_store, migrate_credentials
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
@@ -40,6 +40,22 @@ if TYPE_CHECKING:  # lazy: imported with the first extension or job
     from pi.coding.shell.jobs import Job
 
 T = TypeVar("T")
+
+
+class CurrentVariables(Mapping[str, str]):
+    """Variables that change when a session moves to another directory."""
+
+    def __init__(self, now: Callable[[], Mapping[str, str]]) -> None:
+        self._now = now
+
+    def __getitem__(self, name: str) -> str:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 class Bootstrap:

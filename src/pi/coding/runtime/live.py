@@ -25,7 +25,6 @@ from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
-from pi.coding.session.log import SessionLog
 from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class LiveSession:
         self.agent = agent
         self.registry = registry
         self._unsubscribe: Callable[[], None] = lambda: None
-        self.workspace = workspace
+        self.use_workspace(workspace)
         self.toolbox = toolbox
         self.extensions = extensions
         self.began = machine.clock.monotonic()
@@ -106,15 +105,10 @@ class LiveSession:
         """Artifacts of the parent session, if this one is nested."""
         self.replace_conversation(conversation)
 
-    @property
-    def workspace(self) -> Workspace:
-        """The current workspace."""
-        return self._workspace
-
-    @workspace.setter
-    def workspace(self, workspace: Workspace) -> None:
+    def use_workspace(self, workspace: Workspace) -> None:
+        """Switch to another workspace, or to the same one read again."""
         self.ignore_settings()
-        self._workspace = workspace
+        self.workspace = workspace
         self._unsubscribe = workspace.settings.on_change(self._apply_queue_modes)
         self._apply_queue_modes()
 
@@ -125,13 +119,14 @@ class LiveSession:
 
     def _apply_queue_modes(self) -> None:
         # The agent has its own copies of these two, so that it can be used without settings.
-        inbox, values = self.agent.inbox, self._workspace.values
+        inbox, values = self.agent.inbox, self.workspace.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
     def replace_conversation(self, conversation: SessionConversation) -> None:
         """Switch to another conversation."""
         self.conversation = conversation
-        file = conversation.log.file
+        self.log = conversation.log
+        file = self.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
         self.artifacts = self._lent_artifacts or Artifacts(folder)
         """Long outputs of this session, by number."""
@@ -145,11 +140,6 @@ class LiveSession:
         """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
         if self.remote is not None:
             raise self.remote.refuse(action)
-
-    @property
-    def log(self) -> SessionLog:
-        """The log of the session."""
-        return self.conversation.log
 
     def since_session_ms(self) -> int:
         """Milliseconds since this session started."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -57,22 +57,6 @@ class Environment(Record):
         if not new:
             return self
         return Environment(values={**self.values, **new}, from_files=self.from_files | new.keys())
-
-
-class CurrentVariables(Mapping[str, str]):
-    """Variables that change when a session moves to another directory."""
-
-    def __init__(self, now: Callable[[], Mapping[str, str]]) -> None:
-        self._now = now
-
-    def __getitem__(self, name: str) -> str:
-        return self._now()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
-
-    def __len__(self) -> int:
-        return len(self._now())
 
 
 def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> Environment:

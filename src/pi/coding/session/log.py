@@ -42,6 +42,8 @@ class EntryTree:
 
     def __init__(self, outlines: Sequence[Outline] = ()) -> None:
         self._outlines = list(outlines)
+        self.outlines: Sequence[Outline] = self._outlines
+        """Outlines of all entries by position."""
         self._places = {outline.id: place for place, outline in enumerate(outlines)}
         known = self._places.get
         self._parents = array("q", [known(each.parent_id or "", _NONE) for each in outlines])
@@ -53,11 +55,6 @@ class EntryTree:
 
     def __contains__(self, id: object) -> bool:
         return id in self._places
-
-    @property
-    def outlines(self) -> Sequence[Outline]:
-        """Outlines of all entries by position."""
-        return self._outlines
 
     def place(self, id: str) -> int:
         """Return the position of an entry; raises ``EntryNotFound``."""
@@ -193,7 +190,8 @@ class SessionLog:
         for place, known in enumerate(content.outlines):
             if known.type in ANNOTATING:
                 self._annotations.read(self.at(place))
-        self._leaf = len(self.tree) - 1 if content.outlines else None
+        self.leaf = len(self.tree) - 1 if content.outlines else None
+        """Position of the parent of the next entry; ``None``: it will be a root."""
 
     @property
     def file(self) -> Path | None:
@@ -226,14 +224,9 @@ class SessionLog:
         return self._annotations.labels
 
     @property
-    def leaf(self) -> int | None:
-        """Position of the parent of the next entry; ``None``: it will be a root."""
-        return self._leaf
-
-    @property
     def leaf_id(self) -> str | None:
         """Id of that entry."""
-        return None if self._leaf is None else self.tree.outlines[self._leaf].id
+        return None if self.leaf is None else self.tree.outlines[self.leaf].id
 
     def append(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry to the leaf and make it the leaf; returns it with id, parent and time.
@@ -266,7 +259,7 @@ class SessionLog:
 
     def move_to(self, id: str | None) -> None:
         """Make another entry the leaf, or start a new root. Writes nothing."""
-        self._leaf = None if id is None else self.tree.place(id)
+        self.leaf = None if id is None else self.tree.place(id)
 
     def at(self, place: int) -> Entry:
         """Return the entry at a position."""
@@ -285,7 +278,7 @@ class SessionLog:
 
         Nothing is left out or replaced; a compaction appears at its place, as a divider.
         """
-        return map(self.at, self.tree.path(self._leaf))
+        return map(self.at, self.tree.path(self.leaf))
 
     def line(self, place: int) -> bytes:
         """Return the line of an entry, with its LF unless that was lost."""
@@ -303,7 +296,7 @@ class SessionLog:
 
     def _grow(self, line: bytes, found: Outline, entry: Entry) -> None:
         self._lines.append(line)
-        self._leaf = self.tree.add(found)
+        self.leaf = self.tree.add(found)
         self._annotations.read(entry)
 
 

@@ -30,7 +30,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.models.registry import Resolver
-from pi.coding.settings.files import value_at
+from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
     from pi.ai.http.request import HttpRequest

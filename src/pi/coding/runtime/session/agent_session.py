@@ -107,9 +107,12 @@ class RunningSession:
         """Milliseconds since this session started; restarts with every new one."""
         return self._core.since_session_ms()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every public event, in order. Returns an unsubscribe function."""
-        return self._core.agent.subscribe(listener)
+    def subscribe(self, listener: Listener, *, kinds: tuple[type, ...] = ()) -> Callable[[], None]:
+        """Subscribe to every public event, in order, or to those of ``kinds``.
+
+        Returns an unsubscribe function.
+        """
+        return self._core.agent.subscribe(listener, kinds=kinds)
 
     def events(self) -> EventFeed:
         """Return an iterator over all events from now on, until the session is closed."""

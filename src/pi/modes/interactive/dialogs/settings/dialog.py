@@ -8,7 +8,7 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.settings.files import value_at
+from pi.coding.settings.settings import value_at
 from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
