@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.local.download import download_size, has_engine, local_path, pull
-from pi.ai.local.pip import PullFailed
+from pi.ai.local.download import PullFailed, download_size, has_engine, local_path, pull
 from pi.ai.local.weights import BadWeights, Weights
 from pi.base.locks import FileLocked
 from pi.base.records import replace
