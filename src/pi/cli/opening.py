@@ -11,7 +11,6 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import named_session_dir
 from pi.cli.session_setup import (
     KEPT,
     OpenCancelled,
@@ -25,6 +24,7 @@ from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
+from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
@@ -153,7 +153,7 @@ async def _assembled(
     )
     parts = SessionOverrides(
         open_log=choice.open,
-        session_dir=named_session_dir(arguments, host, cwd),
+        session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         stays_if_gone=stays_if_gone,
         ask_trust=opening.ask_trust,
