@@ -90,6 +90,8 @@ def repeated_class_names(modules: list[Module], *, per_layer: bool) -> list[str]
 def delegating_methods(modules: list[Module]) -> list[str]:
     """Methods that only forward to an attribute of ``self``, except those of ``FACADES``.
 
+    A class that inherits from a facade has the same fixed members and is exempt too.
+
     A method counts if its body has, after the docstring, exactly one statement, which is
     ``return E``, ``return await E``, ``await E`` or ``E``, and ``E`` is one of:
 
@@ -106,11 +108,16 @@ def delegating_methods(modules: list[Module]) -> list[str]:
     return [
         f"{module.path}:{method.lineno} {node.name}.{method.name}"
         for module, node in classes(modules)
-        if node.name not in FACADES
+        if not _is_facade(node)
         for own in [_own_containers(node)]
         for method in node.body
         if isinstance(method, Function) and _only_delegates(method, own)
     ]
+
+
+def _is_facade(node: ast.ClassDef) -> bool:
+    names = {node.name, *(base.id for base in node.bases if isinstance(base, ast.Name))}
+    return bool(names & FACADES)
 
 
 def _own_containers(node: ast.ClassDef) -> set[str]:

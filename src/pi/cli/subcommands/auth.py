@@ -39,7 +39,7 @@ async def _with_credentials(
     try:
         return await do(arguments, named, credentials)
     finally:
-        await credentials.close()
+        await credentials.models.close()
 
 
 # One function for each action ---------------------------------------------------------------------
