@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
-from pi.cli.agent_dir import agent_directory
+from pi.base.files import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.process import TerminatedBySignal, until_signal
 from pi.modes.interactive import app
@@ -64,7 +64,7 @@ def _start(
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
         fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
-        verbose=arguments.switch("verbose"),
+        verbose="verbose" in arguments.options,
         system=sys.platform,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import StreamFn
-from pi.agent.model_requests import prompt_text
+from pi.agent.conversation import prompt_text
 from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
