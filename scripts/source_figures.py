@@ -16,6 +16,12 @@ FACADES = frozenset(
 )
 """Classes whose members the specification fixes; their methods may delegate."""
 
+CONTAINERS = frozenset(
+    {"bytearray", "Counter", "defaultdict", "deque", "dict", "list", "set", "StringIO", "BytesIO"}
+    | {"ExitStack", "AsyncExitStack", "ContextVar", "WeakKeyDictionary", "WeakSet"}
+)
+"""Types of the standard library that a class uses as its own state."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -84,6 +90,8 @@ def repeated_class_names(modules: list[Module], *, per_layer: bool) -> list[str]
 def delegating_methods(modules: list[Module]) -> list[str]:
     """Methods that only forward to an attribute of ``self``, except those of ``FACADES``.
 
+    A class that inherits from a facade has the same fixed members and is exempt too.
+
     A method counts if its body has, after the docstring, exactly one statement, which is
     ``return E``, ``return await E``, ``await E`` or ``E``, and ``E`` is one of:
 
@@ -92,18 +100,63 @@ def delegating_methods(modules: list[Module]) -> list[str]:
     - only after ``return`` and without ``await``, an attribute ``self.x.y`` (or deeper).
 
     Properties count like other methods. A method that passes a constant, a computed value or a
-    field of its own adds something and does not count, nor does one that calls ``self.x(…)``.
+    field of its own adds something and does not count, nor does one that calls ``self.x(…)``. A
+    method of a container or of a primitive of asyncio that the class itself creates
+    (``self._queue.append(item)``) changes the state of the class and does not count either: there
+    is no other object of pi that a caller could use instead.
     """
     return [
         f"{module.path}:{method.lineno} {node.name}.{method.name}"
         for module, node in classes(modules)
-        if node.name not in FACADES
+        if not _is_facade(node)
+        for own in [_own_containers(node)]
         for method in node.body
-        if isinstance(method, Function) and _only_delegates(method)
+        if isinstance(method, Function) and _only_delegates(method, own)
     ]
 
 
-def _only_delegates(method: Function) -> bool:
+def _is_facade(node: ast.ClassDef) -> bool:
+    names = {node.name, *(base.id for base in node.bases if isinstance(base, ast.Name))}
+    return bool(names & FACADES)
+
+
+def _own_containers(node: ast.ClassDef) -> set[str]:
+    """Attributes of ``self`` that the class sets to a container or primitive of the library."""
+    found = set()
+    for item in ast.walk(node):
+        if isinstance(item, ast.AnnAssign) and item.value is not None:
+            targets: list[ast.expr] = [item.target]
+            value = item.value
+        elif isinstance(item, ast.Assign):
+            targets, value = item.targets, item.value
+        else:
+            continue
+        if _is_container(value):
+            found |= {
+                target.attr
+                for target in targets
+                if isinstance(target, ast.Attribute)
+                and isinstance(target.value, ast.Name)
+                and target.value.id == "self"
+            }
+    return found
+
+
+def _is_container(value: ast.expr) -> bool:
+    if isinstance(
+        value,
+        ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.DictComp | ast.SetComp,
+    ):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    made = value.func
+    if isinstance(made, ast.Attribute):
+        return isinstance(made.value, ast.Name) and made.value.id in {"asyncio", "threading"}
+    return isinstance(made, ast.Name) and made.id in CONTAINERS
+
+
+def _only_delegates(method: Function, own: set[str]) -> bool:
     body = method.body[1:] if ast.get_docstring(method, clean=False) is not None else method.body
     if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Expr):
         return False
@@ -112,7 +165,14 @@ def _only_delegates(method: Function) -> bool:
     if isinstance(value, ast.Await):
         value = value.value
     if isinstance(value, ast.Call):
-        return _reaches_through_self(value.func, method) and _passes_parameters(value, method)
+        of_own = isinstance(value.func, ast.Attribute) and (
+            isinstance(value.func.value, ast.Attribute) and value.func.value.attr in own
+        )
+        return (
+            not of_own
+            and _reaches_through_self(value.func, method)
+            and _passes_parameters(value, method)
+        )
     is_returned = isinstance(body[0], ast.Return) and not is_awaited
     return is_returned and _reaches_through_self(value, method)
 
@@ -157,7 +217,8 @@ def single_importer_modules(modules: list[Module], *, same_package: bool) -> lis
 
     Every import statement counts, also in functions and under ``TYPE_CHECKING``; importing a
     module does not count as importing the packages around it. Packages are no candidates.
-    With ``same_package``, only those whose importer is in the same folder.
+    With ``same_package``, only those whose importer is a module of the same folder. Its
+    ``__init__.py`` is none: it is the entry of the package and re-exports what modules define.
     """
     importers = _importers(modules)
     by_name = {module.name: module for module in modules}
@@ -165,9 +226,10 @@ def single_importer_modules(modules: list[Module], *, same_package: bool) -> lis
     for module in modules:
         if module.is_package or len(importers[module.name]) != 1:
             continue
-        (importer,) = importers[module.name]
-        if not same_package or by_name[importer].package == module.package:
-            found.append(f"{module.name} <- {importer}")
+        importer = by_name[next(iter(importers[module.name]))]
+        in_folder = importer.package == module.package and not importer.is_package
+        if not same_package or in_folder:
+            found.append(f"{module.name} <- {importer.name}")
     return found
 
 

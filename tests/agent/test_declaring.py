@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.model_requests import instruction_changes, prompt_text
+from pi.agent.conversation import instruction_changes, prompt_text
 from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools, render
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from pi.agent.agent import Agent
+from pi.agent.conversation import instruction_changes
 from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionUpdate
-from pi.agent.model_requests import instruction_changes
 from pi.agent.policy import Policy, ToolRefused
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult

@@ -5,8 +5,7 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.request import Call
-from pi.ai.wire_support.compat_flags import host_of, is_within, read_flags
+from pi.ai.request import Call, host_of, is_within, read_flags
 from pi.base.records import Record
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import DirectoryLock, FileAccessError, FileLock, FileLocked
+from pi.base.files import FileAccessError
+from pi.base.locks import DirectoryLock, FileLock, FileLocked
 from pi.testing import FakeClock
 
 # Locks of our own files
@@ -31,7 +32,7 @@ def test_a_file_lock_keeps_others_out_until_it_is_given_back(tmp_path: Path) -> 
 def test_a_file_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     code = (
-        "import pathlib, sys; from pi.base.files import FileLock\n"
+        "import pathlib, sys; from pi.base.locks import FileLock\n"
         "with FileLock(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -218,7 +219,8 @@ const patient = { retries: { retries: 2000, minTimeout: 1, maxTimeout: 20 } };
 """
 COUNT_PYTHON = """
 import pathlib, sys
-from pi.base.files import DirectoryLock, replace_file
+from pi.base.locks import DirectoryLock
+from pi.base.files import replace_file
 file = pathlib.Path(sys.argv[1])
 for _ in range(50):
     with DirectoryLock(file, wait=60):

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from pi.base.files import (
-    DirectoryLock,
     FileAccessError,
-    FileLock,
+    agent_directory,
     expand_home,
     is_special_file,
     open_private,
@@ -23,6 +22,7 @@ from pi.base.files import (
     read_regular,
     replace_file,
 )
+from pi.base.locks import DirectoryLock, FileLock
 from tests.files import full_disk, mode_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
@@ -276,3 +276,18 @@ def test_a_pipe_a_device_and_a_folder_are_refused_at_once(tmp_path: Path) -> Non
                 read(tmp_path / name)
     with pytest.raises(IsADirectoryError):
         open_regular(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"HOME": "/home/ada"}, "/home/ada/.pi/agent"),
+        ({"HOME": "/home/ada", "PI_CONFIG_DIR": ".other"}, "/home/ada/.other/agent"),
+        ({"HOME": "/home/ada", "PI_CONFIG_DIR": "/elsewhere"}, "/elsewhere/agent"),
+        ({"HOME": "/home/ada", "PI_CODING_AGENT_DIR": "/agent"}, "/agent"),
+    ],
+)
+def test_the_agent_directory_follows_the_environment(
+    environ: dict[str, str], expected: str
+) -> None:
+    assert agent_directory(environ) == Path(expected)

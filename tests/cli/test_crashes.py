@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.config_values import remember_used
-from pi.cli.crashes import log_crash
+from pi.cli.process import log_crash
 
 
 def test_where_there_can_be_no_log_nothing_is_promised(

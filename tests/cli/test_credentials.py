@@ -40,7 +40,7 @@ async def test_a_key_of_ones_own_models_counts(tmp_path: Path) -> None:
         Check(status="ready", provider="mine", auth_type="api_key"),
         "",
     )
-    await here.close()
+    await here.models.close()
 
 
 async def test_what_is_wrong_with_models_is_reported_once(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_what_is_wrong_with_models_is_reported_once(tmp_path: Path) -> Non
     (folder / "models.json").write_text("{nope")
     reported: list[str] = []
 
-    await credentials(tmp_path, reported).close()
+    await credentials(tmp_path, reported).models.close()
 
     assert len(reported) == 1
 

@@ -67,7 +67,6 @@ NEVER = (
     "shlex",
     "shutil",
     "tempfile",
-    "typing_extensions",
     "unicodedata",
     "wcwidth",
     "yaml12",
@@ -145,7 +144,6 @@ def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
         "pi.tui.widgets.settings_list",
         "pygments",
         "pyromark",
-        "typing_extensions",
         "wcwidth",
     )
     assert "pi.modes.interactive.app" in modules

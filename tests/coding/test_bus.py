@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -123,3 +123,60 @@ async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptu
     await bus.emit(Happened(what="it"))
 
     assert "a handler of theirs failed during Happened" in caplog.text
+
+
+async def test_pi_comes_before_extensions_and_cleans_up_after_them() -> None:
+    bus, heard = EventBus(), list[str]()
+    project = Owner(name="project", path="/project.py", rank="project")
+
+    def subscribe(name: str, **options: Any) -> None:
+        bus.subscribe(Happened, lambda event: heard.append(name), **options)
+
+    subscribe("pi last", at="last")
+    subscribe("extension last", owner=THEIRS, at="last")
+    subscribe("project", owner=project)
+    subscribe("extension", owner=THEIRS)
+    subscribe("pi")
+    subscribe("extension first", owner=THEIRS, at="first")
+    await bus.emit(Happened(what="it"))
+
+    assert heard == [
+        "extension first",
+        "pi",
+        "extension",
+        "project",
+        "extension last",
+        "pi last",
+    ]
+
+
+async def test_subscribers_that_are_added_during_an_event_get_the_next_one() -> None:
+    bus, heard = EventBus(), list[str]()
+
+    def first(event: Happened) -> None:
+        end()
+        bus.subscribe(Happened, lambda event: heard.append(f"added {event.what}"))
+
+    end = bus.subscribe(Happened, first)
+    await bus.emit(Happened(what="one"))
+    await bus.emit(Happened(what="two"))
+
+    assert heard == ["added two"]
+
+
+async def test_an_exception_that_the_publisher_expects_propagates() -> None:
+    failures: list[str] = []
+    bus = EventBus(lambda owner, event, problem: failures.append(str(problem)))
+
+    def stop(event: Event) -> None:
+        raise LookupError("stop")
+
+    bus.subscribe(Happened, stop)
+    bus.subscribe(Allowed, stop)
+    with pytest.raises(LookupError):
+        await bus.emit(Happened(what="it"), raises=(LookupError,))
+    with pytest.raises(LookupError):
+        await bus.query(Allowed(text="a"), raises=(LookupError,))
+    await bus.emit(Happened(what="it"))
+
+    assert failures == ["stop"]

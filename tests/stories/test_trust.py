@@ -14,7 +14,7 @@ import pytest
 
 from bench.terminal import terminal
 from pi.ai.errors import ProviderError
-from pi.ai.local.pip import run_pip
+from pi.ai.local.download import run_pip
 from pi.ai.local.server import LocalServer
 from tests.files import stand_in
 from tests.stories.desk import AUDITED, Desk

@@ -15,7 +15,10 @@ from pi.agent.conversation import (
     Finish,
     MemoryConversation,
     Projection,
+    PromptText,
     Transform,
+    instruction_changes,
+    prompt_text,
     unchanged,
 )
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
@@ -30,7 +33,6 @@ from pi.agent.events import (
     ToolExecutionStart,
 )
 from pi.agent.loop import AgentRun
-from pi.agent.model_requests import PromptText, instruction_changes, prompt_text
 from pi.agent.policy import Next, Policy, Request
 from pi.agent.queues import MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse

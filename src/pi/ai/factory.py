@@ -16,19 +16,18 @@ from pi.ai.auth.authentication import Authentication
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
-from pi.ai.models.catalog import ModelsStore, bundled_models
-from pi.ai.models.custom import CustomModels, CustomProvider, customised
-from pi.ai.models.model import Model
+from pi.ai.models.catalog import ModelsStore
+from pi.ai.models.custom import CustomModels, CustomProvider
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
-from pi.ai.providers.discovered import GatewayProvider, local_providers, openai_models
+from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.embedded import LocalProvider
 from pi.ai.providers.faux import demo_provider
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.providers.wire_provider import CopilotProvider, WireProvider
+from pi.ai.providers.wire_provider import wire_providers
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import expand_home
-from pi.base.records import Record, replace
+from pi.base.files import agent_directory
+from pi.base.records import Record
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.images.collection import ImagesModels
@@ -46,18 +45,6 @@ class Network(Record):
     extra_ca: str = ""
     client_certificate: str = ""
     client_key: str = ""
-
-
-def config_root(environ: Mapping[str, str]) -> Path:
-    """Returns the folder below the user's home that holds all files of pi."""
-    home = Path(environ.get("HOME") or Path.home())
-    return home / expand_home(environ.get("PI_CONFIG_DIR") or ".pi")
-
-
-def agent_directory(environ: Mapping[str, str]) -> Path:
-    """Returns the directory of the user's credentials, models and weights."""
-    default = config_root(environ) / "agent"
-    return expand_home(environ.get("PI_CODING_AGENT_DIR") or default)
 
 
 def create_models(
@@ -172,64 +159,22 @@ def _providers(
     anthropic = authentication.with_gateway_key(rows[authentication.PROVIDER], environ)
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
-    providers: list[ModelProvider] = [
-        _gateway(row, store, changes.get(row.id), environ.get(GATEWAY_VARIABLE))
-        if row.id == "radius"
-        else _listing(row, store, changes.get(row.id))
-        if row.lists_models
-        else _wire_provider(row, changes.get(row.id))
-        for row in rows.values()
-    ]
     servers = local_providers(environ, changes, chosen)
     known = {*rows, *(server.row.id for server in servers)}
+    custom = (_custom_row(provider) for provider in own if provider.id not in known)
+    providers: list[ModelProvider] = [
+        *wire_providers(
+            (*rows.values(), *custom), changes, store, gateway_url=environ.get(GATEWAY_VARIABLE)
+        ),
+        *servers,
+    ]
     programs = (
         LocalProvider(weights_folder(folder), environ=environ, report=report),
         demo_provider(str(folder / "tour")),
     )
-    providers += [
-        _gateway(_custom_row(provider), store, provider)
-        if provider.oauth == "radius" and not provider.models
-        else _wire_provider(_custom_row(provider), provider)
-        for provider in own
-        if provider.id not in known
-    ]
-    providers += servers
     named = {provider.id for provider in own if provider.models}  # custom providers come first
     providers += [program for program in programs if program.row.id not in named]
     return providers
-
-
-def _gateway(
-    row: Provider, store: ModelsStore, change: CustomProvider | None, address: str | None = None
-) -> GatewayProvider:
-    given = (change.base_url if change else None) or address
-    if given:
-        row = replace(row, base_url=f"{given.rstrip('/').removesuffix('/v1')}/v1")
-    return GatewayProvider(row, store, own=change)
-
-
-def _listing(row: Provider, store: ModelsStore, change: CustomProvider | None) -> GatewayProvider:
-    row = _changed(row, change)
-    return GatewayProvider(row, store, own=change, api="openai-completions", read=openai_models)
-
-
-def _wire_provider(row: Provider, change: CustomProvider | None) -> WireProvider:
-    kind = CopilotProvider if row.id == "github-copilot" else WireProvider
-    return kind(_changed(row, change), partial(_models, row, change))
-
-
-def _changed(row: Provider, change: CustomProvider | None) -> Provider:
-    if change is None:
-        return row
-    return replace(row, name=change.name or row.name, base_url=change.base_url or row.base_url)
-
-
-def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
-    bundled = bundled_models(row.catalog or row.id)
-    if row.catalog:
-        # The same models with another key: only provider and URL differ.
-        bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)
-    return bundled if change is None else customised(change, bundled)
 
 
 def _custom_row(provider: CustomProvider) -> Provider:

@@ -40,23 +40,14 @@ class EventStream:
         self._ready: deque[StreamEvent] = deque()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._counted = self._usage = builder.usage
-        self._recount = False
-        """Whether anything has arrived since the usage was last computed."""
+        self.usage: Usage = builder.usage
+        """The usage so far, with its price. A plain attribute: it is read for every delta."""
+        self._counted = self.usage
 
     @property
     def partial(self) -> AssistantMessage:
         """The message so far, built when it is read; the final one once the stream has ended."""
         return self._builder.final or self._builder.message()
-
-    @property
-    def usage(self) -> Usage:
-        """The usage so far; cheap to read for every delta."""
-        if self._recount:
-            self._recount = False
-            if (counted := self._builder.usage) is not self._counted:
-                self._counted, self._usage = counted, self._builder.priced_usage()
-        return self._usage
 
     @property
     def failure(self) -> ProviderError | None:
@@ -125,5 +116,6 @@ class EventStream:
 
     def _flush(self) -> None:
         self._ready.extend(self._builder.take())
-        self._recount = True
+        if (counted := self._builder.usage) is not self._counted:
+            self._counted, self.usage = counted, self._builder.priced_usage()
         self._changed.set()

@@ -14,13 +14,15 @@ from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 
 _EXCERPT = 60
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_TOKEN = re.compile(
+_TOKEN = (
     # First alternative: an array or object without a nested one, decoded in one go.
-    rb'[ \t\r\n]*+([\[{][^\[\]{}"]*+(?:%b[^\[\]{}"]*+)*+[\]}]|[\[\]{}:,]|%b|[^\[\]{}:,"\s]++)'
-    % (_STRING, _STRING),
-    re.DOTALL,
+    rb'(?s)[ \t\r\n]*+([\[{][^\[\]{}"]*+(?:%b[^\[\]{}"]*+)*+[\]}]|[\[\]{}:,]|%b|[^\[\]{}:,"\s]++)'
+    % (_STRING, _STRING)
 )
-"""Possessive, so that each character is read at most twice whatever the input."""
+"""Possessive, so that each character is read at most twice whatever the input.
+
+Compiled when it is first used: most starts read no line that needs it.
+"""
 
 
 class BadLine(ValueError):
@@ -128,10 +130,10 @@ def decode_deep_line(line: bytes) -> object:
 
 
 def _decode_deep(line: bytes) -> object:
-    value = _DeepValue()
+    value, token_at = _DeepValue(), re.compile(_TOKEN).match
     place, end = 0, len(line.rstrip(b" \t\r\n"))
     while place < end:
-        if (found := _TOKEN.match(line, place)) is None:
+        if (found := token_at(line, place)) is None:
             raise ValueError(f"invalid character at byte {place}")
         token, place = found[1], found.end()
         if not value.take(token):

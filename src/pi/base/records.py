@@ -6,6 +6,7 @@ from typing import Any, dataclass_transform
 
 import msgspec
 from msgspec import UNSET, Meta, StructMeta, UnsetType, field
+from msgspec.structs import replace
 
 __all__ = ["UNREADABLE", "UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
 
@@ -32,7 +33,3 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, metaclass=_RecordType):
 
     A field that may be absent on the wire is ``T | UnsetType = UNSET``.
     """
-
-
-replace = msgspec.structs.replace
-"""``replace(record, **changes)`` returns a copy of ``record`` with some fields changed."""

@@ -42,6 +42,7 @@ class Arguments(Record):
     command: str = ""
     """The built-in or extension subcommand; empty for a session."""
     options: dict[str, Any] = field(default_factory=dict)
+    """Given options: ``True`` for a switch, a text for a value, a tuple of texts for several."""
     files: tuple[str, ...] = ()
     """``@path``, without the at sign."""
     messages: tuple[str, ...] = ()
@@ -49,10 +50,6 @@ class Arguments(Record):
     extension_options: tuple[ExtensionOption, ...] = ()
     unresolved_words: tuple[str, ...] = ()
     """All words, if some of them can be parsed only after extensions are loaded."""
-
-    def switch(self, name: str) -> bool:
-        """Returns whether a switch was given."""
-        return self.options.get(name) is True
 
     def text(self, name: str) -> str | None:
         """Returns the value of an option, or ``None``."""
@@ -62,7 +59,7 @@ class Arguments(Record):
     def texts(self, name: str) -> tuple[str, ...] | None:
         """Returns all values of an option, or ``None``."""
         value = self.options.get(name)
-        return tuple(value) if isinstance(value, list) else None
+        return value if isinstance(value, tuple) else None
 
     @property
     def prompts(self) -> tuple[str, ...]:
@@ -84,7 +81,7 @@ def parse_arguments(
     """
     arguments = _Parser(words, FLAGS, extension_flags, attach=True).parsed()
     for name in ("help", "version"):
-        if arguments.switch(name):
+        if name in arguments.options:
             return arguments  # --help works even if other arguments are invalid
     for problem in _problems(arguments):
         raise UsageError(problem)
@@ -186,14 +183,15 @@ class _Parser:
                 has_value = equals or self._word_follows
                 self._options[flag.field] = self._words.pop(0) if has_value else ""
             case "many":
-                self._options.setdefault(flag.field, []).append(self._value(flag, name))
+                before = self._options.get(flag.field, ())
+                self._options[flag.field] = (*before, self._value(flag, name))
             case "list":
                 names = (name.strip() for name in self._value(flag, name).split(","))
-                self._options[flag.field] = [name for name in names if name]
+                self._options[flag.field] = tuple(name for name in names if name)
             case "pair":
                 first = self._value(flag, name)
-                second = [self._words.pop(0)] if self._word_follows else []
-                self._options[flag.field] = [first, *second]
+                second = (self._words.pop(0),) if self._word_follows else ()
+                self._options[flag.field] = (first, *second)
             case "value":
                 self._options[flag.field] = self._value(flag, name)
 
@@ -253,7 +251,7 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
     named = arguments.text("mode")
     if named in ("json", "rpc"):
         return cast("Mode", named)
-    return "interactive" if terminal and not arguments.switch("print") else "print"
+    return "interactive" if terminal and "print" not in arguments.options else "print"
 
 
 def check_mode(arguments: Arguments, mode: Mode) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
-from pi.coding.runtime import session_places
 from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Machine, read_dotenv, settings_here, stored_trust
+from pi.coding.runtime.session_places import listed_session_dir, named_session_dir
 
 
 def local_machine(
@@ -37,14 +36,7 @@ def is_trusted(host: Machine, cwd: Path) -> bool:
     return stored_trust(host, cwd).trusted
 
 
-def named_session_dir(arguments: Arguments, host: Machine, cwd: Path) -> Path | None:
-    """Returns the session folder given by a flag or a variable."""
-    if named := arguments.text("session_dir"):
-        return cwd / expand_home(named)
-    return session_places.named_session_dir(host, cwd)
-
-
 def session_dir_here(arguments: Arguments, host: Machine, cwd: Path) -> Path | None:
     """Returns the session folder given by a flag, a variable or a setting."""
-    named = named_session_dir(arguments, host, cwd)
-    return named or session_places.listed_session_dir(settings_here(host, cwd), cwd)
+    named = named_session_dir(host, cwd, arguments.options.get("session_dir"))
+    return named or listed_session_dir(settings_here(host, cwd), cwd)

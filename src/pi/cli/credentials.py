@@ -156,10 +156,6 @@ class Credentials(Record):
             raise NoCredentials(f"No credentials for {row.name}.", hint=how_to_get(row))
         return found
 
-    async def close(self) -> None:
-        """Closes connections."""
-        await self.models.close()
-
     async def _resolve(self, provider: str, *, min_expiry: float) -> ResolvedCredential | None:
         services = make_services(self.host.environ, self.host.clock, Network())
         try:

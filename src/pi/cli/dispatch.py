@@ -24,10 +24,10 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments = _arguments(words, environ)
     if len(words) == 1 and arguments.messages == tuple(words) and _is_slip(words[0]):
         return 1
-    if arguments.switch("version"):
+    if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
         return 0
-    if arguments.switch("help"):
+    if "help" in arguments.options:
         from pi.cli.extension_options import read_manifest_options
         from pi.cli.help import main_help
 
@@ -71,7 +71,7 @@ def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
 
 def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments = parse_words(words, command.flags, command=command.name)
-    if arguments.switch("help"):
+    if "help" in arguments.options:
         from pi.cli.help import command_help
 
         sys.stdout.write(command_help(command, _width()))
@@ -87,7 +87,7 @@ def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Runs a command line without a subcommand: usually a session."""
-    if arguments.switch("offline"):
+    if "offline" in arguments.options:
         environ = {**environ, "PI_OFFLINE": "1"}
     if arguments.unresolved_words:
         from pi.cli.extension_options import resolve_options_from_manifests

@@ -6,17 +6,15 @@ after the extensions are loaded.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import field
 
+from pi.base.clock import SystemClock
 from pi.base.errors import PiError
-from pi.base.files import read_regular
-from pi.base.records import UNREADABLE, Record, replace
-from pi.cli.agent_dir import agent_directory
+from pi.base.files import agent_directory
+from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments, parse_arguments
 from pi.cli.options import Flag
 from pi.coding.extension_host.discovery import finding
@@ -29,6 +27,7 @@ from pi.coding.extension_host.discovery.manifest import (
     declared_flag,
 )
 from pi.coding.resources.sources import Place, path_exists
+from pi.coding.settings.settings import SettingsFile
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
 """Options that load no extension."""
@@ -124,7 +123,7 @@ def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
 def _candidates(
     arguments: Arguments, agent_dir: Path, settings: dict[str, object], cwd: Path
 ) -> Iterator[Candidate]:
-    if not arguments.switch("no_extensions"):
+    if "no_extensions" not in arguments.options:
         yield from installed(agent_dir)
         yield from finding.find_candidates(
             [Place(path=agent_dir / "extensions")], "user", _ignore
@@ -148,9 +147,8 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 def _settings(agent_dir: Path) -> dict[str, object]:
     """Reads the user's settings. Errors in them are reported when a session loads them."""
     try:
-        content = read_regular(agent_dir / "settings.json")
-        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=dict)
-    except (OSError, *UNREADABLE):
+        return SettingsFile(agent_dir / "settings.json", clock=SystemClock()).read()
+    except PiError:
         return {}
 
 

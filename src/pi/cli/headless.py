@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments, Mode, UsageError
-from pi.cli.command_context import named_session_dir
 from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
 from pi.cli.session_setup import (
     OpenCancelled,
@@ -25,6 +24,7 @@ from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session.prompts import NoModel
+from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PromptInput
 from pi.modes.phases import phase
@@ -77,15 +77,15 @@ async def _run(
     )
     parts = SessionOverrides(
         open_log=choice.open,
-        session_dir=named_session_dir(arguments, host, cwd),
-        persistent=not arguments.switch("no_session"),
+        session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
+        persistent="no_session" not in arguments.options,
         mode="tui" if mode == "interactive" else mode,
         last_resort=partial(_embedded_model, host) if mode == "print" else None,
         on_stall=_name_stalled,
     )
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
-    _introduce(built, verbose=arguments.switch("verbose"))
+    _introduce(built, verbose="verbose" in arguments.options)
     end_log = _start_log(host)
     when_ready()
     output = Output(stdout)

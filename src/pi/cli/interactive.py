@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
+from pi.base.files import agent_directory
 from pi.base.tasks import run_guarded
-from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.process import TerminatedBySignal, until_signal
 from pi.modes.interactive import app
@@ -66,8 +66,8 @@ def _start(
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
         fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
-        screen_reader=arguments.switch("screen_reader") or _is_on(environ, "PI_SCREEN_READER"),
-        verbose=arguments.switch("verbose"),
+        screen_reader="screen_reader" in arguments.options or _is_on(environ, "PI_SCREEN_READER"),
+        verbose="verbose" in arguments.options,
         system=sys.platform,
     )
 

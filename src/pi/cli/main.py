@@ -106,7 +106,7 @@ def _is_nowhere() -> bool:
 
 
 def _logged(problem: Exception, environ: Mapping[str, str]) -> str:
-    from pi.cli.crashes import log_crash  # deferred: rarely needed and slow
+    from pi.cli.process import log_crash  # deferred: rarely needed and slow
 
     try:
         return f"Logged in {log_crash(problem, environ)}; "

@@ -11,7 +11,6 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import named_session_dir
 from pi.cli.session_setup import (
     KEPT,
     OpenCancelled,
@@ -25,6 +24,7 @@ from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
+from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
@@ -87,7 +87,7 @@ class CommandLineSession(OpenedSession):
         super().__init__(
             built.session,
             host,
-            lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
+            lines=tuple(_lines(built, verbose="verbose" in arguments.options)),
             note=built.note,
             messages=tuple((prompt.text, prompt.images) for prompt in prompts),
             command="resume" if choice.must_pick else "",
@@ -207,8 +207,8 @@ async def _assembled(
     )
     parts = SessionOverrides(
         open_log=choice.open,
-        session_dir=named_session_dir(arguments, host, cwd),
-        persistent=not arguments.switch("no_session"),
+        session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
+        persistent="no_session" not in arguments.options,
         stays_if_gone=stays_if_gone,
         ask_trust=opening.ask_trust,
         mode="tui",
@@ -286,7 +286,7 @@ def session_themes(
     """
     given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
     named = list(_files(given))
-    if arguments.switch("no_themes"):
+    if "no_themes" in arguments.options:
         return named
     of_packages = [place.path for each in workspace.packages for place in each.places("themes")]
     return named + theme_paths(

@@ -1,24 +1,29 @@
-"""Process-wide behaviour: exit on signals, blocked threads, standard streams."""
+"""Process-wide behaviour: exit on signals, blocked threads, standard streams, crashes."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pi.base.files import agent_directory, open_private
 from pi.base.json_lines import encode_line
 from pi.base.tasks import run_guarded
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
 if TYPE_CHECKING:
     from typing import TextIO
+
+log = logging.getLogger(__name__)
 
 
 # Exits even if a worker thread is blocked, for example on a dead network drive.
@@ -219,3 +224,21 @@ def confirm(question: str) -> bool:
         sys.stderr.write("\n")
         return False
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
+    """Logs the traceback of ``problem``, redacted, and returns the path of the log.
+
+    Raises ``OSError`` or ``PiError`` if the log cannot be written.
+    """
+    from pi.modes.log_file import NAME, start_log  # deferred: only a crash needs it
+
+    folder = agent_directory(environ)
+    end = start_log(folder, environ)
+    try:
+        with open(folder / NAME, "a", opener=open_private):
+            pass  # the log handler does not report that it cannot write
+        log.error("The program ended unexpectedly.", exc_info=problem)
+    finally:
+        end()
+    return folder / NAME

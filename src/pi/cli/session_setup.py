@@ -41,42 +41,43 @@ if TYPE_CHECKING:
 
 def session_options(arguments: Arguments) -> SessionOptions:
     """Returns the options of a session; invalid ones are left out, see ``warnings``."""
-    level = arguments.text("thinking")
+    given = arguments.options
+    level = given.get("thinking")
     return SessionOptions(
-        model=arguments.text("model"),
-        provider=arguments.text("provider"),
-        api_key=arguments.text("api_key"),
+        model=given.get("model"),
+        provider=given.get("provider"),
+        api_key=given.get("api_key"),
         thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
-        models=arguments.texts("models"),
+        models=given.get("models"),
         tools=ToolFilter(
-            only=arguments.texts("tools"),
-            without=arguments.texts("exclude_tools") or (),
-            built_in=not arguments.switch("no_builtin_tools"),
-            any=not arguments.switch("no_tools"),
+            only=given.get("tools"),
+            without=given.get("exclude_tools", ()),
+            built_in="no_builtin_tools" not in given,
+            any="no_tools" not in given,
         ),
         resources=ResourceOptions(
-            context_files=not arguments.switch("no_context_files"),
-            skills=not arguments.switch("no_skills"),
-            skill_paths=arguments.texts("skill") or (),
-            prompts=not arguments.switch("no_prompt_templates"),
-            prompt_paths=arguments.texts("prompt_template") or (),
-            system_prompt=arguments.text("system_prompt"),
-            append_system_prompt=arguments.texts("append_system_prompt") or (),
+            context_files="no_context_files" not in given,
+            skills="no_skills" not in given,
+            skill_paths=given.get("skill", ()),
+            prompts="no_prompt_templates" not in given,
+            prompt_paths=given.get("prompt_template", ()),
+            system_prompt=given.get("system_prompt"),
+            append_system_prompt=given.get("append_system_prompt", ()),
         ),
         extensions=ExtensionOptions(
-            discover=not arguments.switch("no_extensions"),
-            paths=arguments.texts("extension") or (),
+            discover="no_extensions" not in given,
+            paths=given.get("extension", ()),
             flags={option.name: _given(option) for option in arguments.extension_options},
         ),
         approve=approval(arguments),
-        name=arguments.text("name"),
-        offline=arguments.switch("offline"),
+        name=given.get("name"),
+        offline="offline" in given,
     )
 
 
 def warnings(arguments: Arguments) -> Iterator[str]:
     """Returns warnings about options that are not used."""
-    level = arguments.text("thinking")
+    level = arguments.options.get("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
 
@@ -86,9 +87,9 @@ def approval(arguments: Arguments) -> bool | None:
 
     With both, the project is not trusted.
     """
-    if arguments.switch("no_approve"):
+    if "no_approve" in arguments.options:
         return False
-    return True if arguments.switch("approve") else None
+    return True if "approve" in arguments.options else None
 
 
 def _given(option: ExtensionOption) -> bool | str:

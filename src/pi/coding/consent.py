@@ -17,7 +17,8 @@ import msgspec
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.files import private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import escape_controls, one_line
 from pi.coding.port.ui import ExtensionUI, Option

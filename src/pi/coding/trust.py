@@ -12,7 +12,8 @@ from msgspec import field
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.files import private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.bus import EventBus, Query, Rank
 

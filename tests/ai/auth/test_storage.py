@@ -11,7 +11,7 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.storage import AuthStorage
-from pi.base.files import DirectoryLock
+from pi.base.locks import DirectoryLock
 
 KEY = ApiKeyCredential(key="sk")
 LOGIN = OAuthCredential(access="a", refresh="r", expires=5, extra={"accountId": "x"})

@@ -9,7 +9,8 @@ import pytest
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.storage import CredentialFile, CredentialMemory
 from pi.base.clock import SystemClock
-from pi.base.files import DirectoryLock, FileAccessError, FileLocked
+from pi.base.files import FileAccessError
+from pi.base.locks import DirectoryLock, FileLocked
 from pi.testing import FakeClock
 from tests.files import mode_of
 

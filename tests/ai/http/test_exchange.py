@@ -47,7 +47,7 @@ async def test_less_silence_can_be_allowed_while_a_body_is_read(client: HttpClie
             async with client.stream(request) as response:
                 async for chunk in response.chunks():
                     assert chunk == b"whol"
-                    response.allow_silence(0.05)
+                    response.exchange.allow_silence(0.05)
 
     assert caught.value.kind == "idle"
 

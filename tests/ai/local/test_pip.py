@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pip import (
+from pi.ai.local.download import (
     LARGEST_METADATA,
     PullFailed,
     WheelLink,

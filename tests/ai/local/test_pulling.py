@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.local.download import download_size, has_engine, local_path, pull
-from pi.ai.local.pip import PullFailed
+from pi.ai.local.download import PullFailed, download_size, has_engine, local_path, pull
 from pi.ai.local.weights import BadWeights, Weights
-from pi.base.files import FileLocked
+from pi.base.locks import FileLocked
 from pi.base.records import replace
 from tests.ai.local.index_server import Index, index_of
 from tests.ai.local.wheels import CONTENT, small_wheel

@@ -15,7 +15,7 @@ import pytest
 
 from pi.ai.local.download import has_engine
 from pi.ai.local.weights import Weights
-from pi.base.files import FileLock
+from pi.base.locks import FileLock
 
 FETCH = """
 import asyncio, os, sys

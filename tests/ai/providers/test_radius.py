@@ -11,7 +11,7 @@ from pi.ai.models.catalog import ModelsStore
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider
-from pi.ai.providers.discovered import GatewayProvider, openai_models
+from pi.ai.providers.wire_provider import GatewayProvider, openai_models
 from pi.ai.request import Access
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace

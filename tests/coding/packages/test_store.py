@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileLock, FileLocked
+from pi.base.locks import FileLock, FileLocked
 from pi.base.records import replace
 from pi.coding.packages.discovery import FoundPackages, Layer, Package, find_packages
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallFailed, NoMatchingPackage, PackageProblem
 from pi.coding.packages.staging import Outcome
 from pi.coding.packages.store import PackageStore
-from pi.coding.settings.files import BadSettings
+from pi.coding.settings.settings import BadSettings
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import (
     FakeNpm,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.agent.model_requests import prompt_text
+from pi.agent.conversation import prompt_text
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json
-from pi.coding.settings.files import merge_layers, migrated, with_value
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.settings import merge_layers, migrated, value_at, with_value
 
 
 @pytest.mark.parametrize(

@@ -223,8 +223,9 @@ async def test_a_command_longer_than_an_argument_may_be_is_run(tmp_path: Path) -
 async def test_a_long_command_that_cannot_be_passed_is_refused_in_one_line(
     tmp_path: Path, setting: str, named: str
 ) -> None:
-    own = stand_in(tmp_path / "fish", "exit 0")
-    shell = make_shell(tmp_path, options=ShellOptions(**{setting: str(own)}))
+    own = str(stand_in(tmp_path / "fish", "exit 0"))
+    options = ShellOptions(wrapper=own) if setting == "wrapper" else ShellOptions(path=own)
+    shell = make_shell(tmp_path, options=options)
 
     with pytest.raises(SpawnFailed, match=rf"^The command has 2\d+,\d+ characters, .* {named}\.$"):
         await ran(shell, "#" + "x" * 200_000)

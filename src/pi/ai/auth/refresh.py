@@ -18,7 +18,7 @@ from pi.ai.auth.storage import AuthStorage, LockedStore
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
-from pi.base.files import FileLocked
+from pi.base.locks import FileLocked
 from pi.base.records import Record
 
 if TYPE_CHECKING:  # listing models must not load the HTTP client

@@ -23,38 +23,40 @@ from pi.base.records import Record
 SHORTEST_PART = 16
 """Minimum length of a secret that is searched for inside the value of another variable."""
 
-PUBLIC_HEADERS = re.compile(
+# Patterns are compiled when they are first used, not at import, which every start pays for.
+
+PUBLIC_HEADERS = (
     r"(?i)accept(-.*)?|content-.*|user-agent|host|origin|(http-)?referer|connection|cache-control"
     r"|x-title|x-client-name|anthropic-(beta|version)|openai-beta"
 )
 """Headers that name a program or a format. Their text is not secret; their variables are."""
 
-EVERYDAY = re.compile(
+EVERYDAY = (
     r"PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*|EDITOR"
     r"|VISUAL|PAGER|USERNAME|USERPROFILE|(LOCAL)?APPDATA|SYSTEMROOT|COMSPEC|TE?MP"
 )
 """Variables that programs need. A reference, as in ``$HOME/key``, does not make one a secret."""
 
-_PUBLIC_VARIABLE = re.compile(
+_PUBLIC_VARIABLE = (
     r"(?i).*(region|location|zone|profile|project|project_id|account|account_id|gateway|gateway_id"
     r"|url|uri|host|endpoint|version|deployment|deployment_name(_map)?|resource(_name)?|file|dir"
     r"|path)"
 )
 """Variables in the ``env`` of an entry that name a place or an account, not a secret."""
 
-_SECRET_MEMBER = re.compile(
+_SECRET_MEMBER = (
     r"(?i)(.*(api|access|auth|client|private|secret|subscription)[_-]?)?key"
     r"|.*(token|secret|password|passphrase|credentials?|authorization|cookie)|access|refresh"
 )
 """Members of a JSON object whose text is a secret."""
 
-_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|api-?key|key)\s+(\S.*)")
+_SCHEME = r"(?i)(?:bearer|basic|token|digest|negotiate|api-?key|key)\s+(\S.*)"
 """The scheme of an ``Authorization`` header; the secret also appears without it."""
 
-_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[/\\]")
+_PATH = r"[/~.\\]|[A-Za-z]:[/\\]"
 """The start of a file path, in a variable that holds either a key or its file."""
 
-_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_QUOTED = r'"((?:[^"\\\n]|\\.)*)"'
 _SHORTEST_QUOTED = 16
 """Minimum length of a string in a damaged file that may be a key."""
 
@@ -82,7 +84,7 @@ class Secrets(Record):
             written += _variable_values(name, environ)
         for value in written:
             yield value
-            if without_scheme := _SCHEME.fullmatch(value):
+            if without_scheme := re.fullmatch(_SCHEME, value):
                 yield without_scheme[1]
 
 
@@ -112,7 +114,7 @@ def of_tables() -> Secrets:
 
 def of_header(name: str, text: str) -> Secrets:
     """Returns the secrets of a header whose value is in value syntax."""
-    if PUBLIC_HEADERS.fullmatch(name):
+    if re.fullmatch(PUBLIC_HEADERS, name):
         return Secrets(names=_names(text))
     if name.lower() != "cookie" or text.startswith("!"):
         return _of_text(text)
@@ -148,7 +150,7 @@ def of_clients(clients: Mapping[str, Json]) -> Secrets:
 
 def of_damaged(text: str) -> Secrets:
     """Returns possible secrets of an invalid JSON file: variables, and strings as long as a key."""
-    strings = (found[1] for found in _QUOTED.finditer(text))
+    strings = (found[1] for found in re.finditer(_QUOTED, text))
     literals = (
         each
         for each in strings
@@ -169,13 +171,13 @@ def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
         yield from together(of_header(*header) for header in headers).values({})
     elif name != authentication.CLIENT_KEY:
         yield value
-    elif not _PATH.match(value):
+    elif not re.match(_PATH, value):
         yield value
         yield from (line for line in value.splitlines() if not line.startswith("-----"))
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(name for name in names_in(text) if not EVERYDAY.fullmatch(name))
+    return frozenset(name for name in names_in(text) if not re.fullmatch(EVERYDAY, name))
 
 
 def _is_reference(text: str) -> bool:
@@ -205,7 +207,7 @@ def _of_member(name: str, value: Any) -> Secrets:
             return together(_of_member(key, member) for key, member in value.items())
         case list():
             return together(_of_member(name, member) for member in value)
-        case str() if _SECRET_MEMBER.fullmatch(name):
+        case str() if re.fullmatch(_SECRET_MEMBER, name):
             return _of_text(value)
         case str():
             address = _of_address(value) if "://" in value else Secrets()
@@ -220,7 +222,7 @@ def _of_entry(entry: Json) -> Secrets:
             found += (
                 _of_literal(text) | Secrets(names=frozenset({variable}))
                 for variable, text in _object(value).items()
-                if isinstance(text, str) and not _PUBLIC_VARIABLE.fullmatch(variable)
+                if isinstance(text, str) and not re.fullmatch(_PUBLIC_VARIABLE, variable)
             )
         elif name in ("access", "refresh") and isinstance(value, str):
             found.append(_of_literal(value))
@@ -241,7 +243,7 @@ def _of_address(url: str) -> Secrets:
     except ValueError:
         return Secrets()
     is_token = not password or len(user) >= _LONG_USER
-    keys = [value for name, value in parse_qsl(parts.query) if _SECRET_MEMBER.fullmatch(name)]
+    keys = [value for name, value in parse_qsl(parts.query) if re.fullmatch(_SECRET_MEMBER, name)]
     written = (password, user if is_token else "")
     return together(map(_of_literal, (*written, *map(unquote, written), *keys)))
 

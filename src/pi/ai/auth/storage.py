@@ -17,14 +17,8 @@ from pi.ai.auth.credentials import Credential, OAuthCredential, decode, encode
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import (
-    PRIVATE,
-    DirectoryLock,
-    FileAccessError,
-    private_directory,
-    read_if_exists,
-    replace_file,
-)
+from pi.base.files import PRIVATE, FileAccessError, private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 from pi.base.tasks import finish_despite_cancel
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -102,7 +101,8 @@ class HttpClient:
     ) -> None:
         self._environ = environ
         self._proxy = proxy
-        self._tls = TlsContext(tls or TlsSettings(), environ)
+        self.tls = TlsContext(tls or TlsSettings(), environ)
+        """Also for protocols that begin as HTTP, such as WebSocket."""
         self._timeouts = timeouts or Timeouts()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool = Pool()
@@ -141,10 +141,6 @@ class HttpClient:
         """Returns the proxy for ``url``, for protocols that begin as HTTP, such as WebSocket."""
         return choose_proxy(parse_url(url).origin, setting=self._proxy, environ=self._environ)
 
-    async def tls_context(self) -> ssl.SSLContext:
-        """Returns the TLS context of this client, for the same use."""
-        return await self._tls.get()
-
     async def close(self) -> None:
         """Close every connection, also those in use; no file descriptor is left."""
         await self._current_pool().close()
@@ -174,11 +170,11 @@ class HttpClient:
             try:
                 return route, exchange, await exchange.send(lines, request.body)
             except ConnectionLost:
-                if exchange.answered:
+                if exchange.parser.started:
                     raise
                 # The server closed the idle connection: send the request again on a new one.
         connection = await connect(
-            route, tls=self._tls, registry=pool.open, seconds=timeouts.limit("connect")
+            route, tls=self.tls, registry=pool.open, seconds=timeouts.limit("connect")
         )
         exchange = HttpExchange(connection, timeouts, bodiless=bodiless)
         return route, exchange, await exchange.send(lines, request.body)

@@ -37,24 +37,14 @@ class HttpExchange:
     def __init__(self, connection: Connection, timeouts: Timeouts, *, bodiless: bool) -> None:
         self.connection = connection
         self._timeouts = timeouts
-        self._parser = ResponseParser(bodiless=bodiless)
+        self.parser = ResponseParser(bodiless=bodiless)
         self._uploaded = False
         self._finished = False
         self._silence: float | None = None
 
-    @property
-    def peer(self) -> str:
-        """The name of the server in error messages."""
-        return self.connection.peer
-
-    @property
-    def answered(self) -> bool:
-        """Whether any byte of a response arrived."""
-        return self._parser.started
-
     async def send(self, head: bytes, body: bytes = b"") -> ResponseHead:
         """Send a request and wait for the head of its response; a failure closes the socket."""
-        parser = self._parser
+        parser = self.parser
         self.connection.begin(parser)
         try:
             await self._upload(head, body)
@@ -71,9 +61,11 @@ class HttpExchange:
 
     async def read(self) -> bytes:
         """Returns all available bytes of the body; none at its end."""
-        parser = self._parser
+        parser = self.parser
         if self._finished:
-            raise ConnectionLost(f"The response of {self.peer} was left before it was read.")
+            raise ConnectionLost(
+                f"The response of {self.connection.peer} was left before it was read."
+            )
         while not parser.body:
             if parser.complete:
                 return b""
@@ -95,7 +87,7 @@ class HttpExchange:
         self.connection.abort()
 
     async def _upload(self, head: bytes, body: bytes) -> None:
-        connection, parser = self.connection, self._parser
+        connection, parser = self.connection, self.parser
         for piece in _slices(head, body):
             connection.write(piece)
             while connection.write_blocked:
@@ -145,13 +137,9 @@ class ResponseStream:
     def __init__(self, head: ResponseHead, exchange: HttpExchange) -> None:
         self.status = head.status
         self.headers = head.headers
-        self._exchange = exchange
+        self.exchange = exchange
         self._coding = head.headers.get("content-encoding").lower()
         self._inflater: Inflater | None = None
-
-    def allow_silence(self, seconds: float | None) -> None:
-        """Set the timeout for further bytes; ``None`` restores the default."""
-        self._exchange.allow_silence(seconds)
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body as it arrives, decompressed; every item is all that is available."""
@@ -162,7 +150,7 @@ class ResponseStream:
 
     async def __anext__(self) -> bytes:
         if self._coding in ("", "identity"):
-            data = await self._exchange.read()
+            data = await self.exchange.read()
         else:
             data = await self._read_inflated()
         if not data:
@@ -173,7 +161,9 @@ class ResponseStream:
         """Returns the rest of the body; raises ``BodyTooLarge`` if it exceeds ``limit``."""
         body = await self.read_prefix(limit + 1)
         if len(body) > limit:
-            raise BodyTooLarge(f"The body from {self._exchange.peer} is larger than {limit} bytes.")
+            raise BodyTooLarge(
+                f"The body from {self.exchange.connection.peer} is larger than {limit} bytes."
+            )
         return body
 
     async def read_prefix(self, limit: int) -> bytes:
@@ -195,17 +185,19 @@ class ResponseStream:
                     # One read may inflate a thousandfold: let other tasks run between the steps.
                     await asyncio.sleep(0)
                     return plain
-                data = await self._exchange.read()
+                data = await self.exchange.read()
                 if not data:
                     return self._end_inflated()
                 self._inflater = self._inflater or inflater_for(self._coding)
                 self._inflater.feed(data)
         except ValueError as error:
             raise BadResponse(
-                f"The body from {self._exchange.peer} is damaged: {error}."
+                f"The body from {self.exchange.connection.peer} is damaged: {error}."
             ) from error
 
     def _end_inflated(self) -> bytes:
         if self._inflater is not None and not self._inflater.finished:
-            raise BodyTruncated(f"The compressed body from {self._exchange.peer} stopped early.")
+            raise BodyTruncated(
+                f"The compressed body from {self.exchange.connection.peer} stopped early."
+            )
         return b""

@@ -15,13 +15,8 @@ import msgspec
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.base.files import (
-    DirectoryLock,
-    FileAccessError,
-    private_directory,
-    read_if_exists,
-    replace_file,
-)
+from pi.base.files import FileAccessError, private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 
 log = logging.getLogger(__name__)

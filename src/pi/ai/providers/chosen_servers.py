@@ -18,13 +18,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pi.ai.errors import ProviderError
-from pi.base.files import (
-    DirectoryLock,
-    FileAccessError,
-    private_directory,
-    read_if_exists,
-    replace_file,
-)
+from pi.base.files import FileAccessError, private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
 
@@ -33,7 +28,7 @@ LISTENING = "0A"
 """The state of a listening socket in ``/proc/net/tcp``."""
 LARGEST = 1024 * 1024
 
-_LOOPBACK = re.compile(r"localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3}")
+_LOOPBACK = r"localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3}"
 
 State: TypeAlias = Literal["chosen", "new", "other owner"]
 
@@ -176,7 +171,7 @@ def address_here(url: str) -> ServerAddress | None:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return None
-    if not _LOOPBACK.fullmatch(host):
+    if not re.fullmatch(_LOOPBACK, host):
         return None
     return ServerAddress(host=host, port=port or (443 if parts.scheme == "https" else 80))
 

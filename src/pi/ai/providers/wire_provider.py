@@ -1,12 +1,20 @@
-"""Providers whose models use the bundled wires; request headers of GitHub Copilot."""
+"""Providers whose models use the bundled wires, and gateways that list their own models.
+
+Radius and similar gateways describe models as pi does; others as OpenAI's API lists them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.messages import Image, Message, ToolResultMessage, UserMessage
+from pi.ai.errors import ProviderUnavailable
+from pi.ai.messages import Image, Json, Message, ToolResultMessage, UserMessage
+from pi.ai.models.catalog import ModelsStore, bundled_models, models_from
+from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
@@ -15,6 +23,21 @@ from pi.base.records import replace
 
 if TYPE_CHECKING:
     from pi.ai.wire_support.exchange import Services
+
+
+LOCAL_COMPAT: Json = {
+    "supportsStore": False,
+    "supportsDeveloperRole": False,
+    "supportsReasoningEffort": False,
+    "maxTokensField": "max_tokens",
+}
+_CHAT = frozenset({"", "chat", "chat-completion", "language", "llm", "model", "text"})
+"""Types of chat models in lists; others generate images, speech or vectors."""
+_WINDOW = ("context_length", "context_window", "max_context_length", "max_model_len")
+_OUTPUT = ("max_output_tokens", "max_completion_tokens")
+
+ReadList: TypeAlias = Callable[[Any, str, str], tuple[Model, ...]]
+"""``read(answer, base_url, provider)``: parses a response of ``GET /models``."""
 
 
 class WireProvider:
@@ -58,6 +81,109 @@ class CopilotProvider(WireProvider):
         await super().answer(replace(call, access=access), builder, flush, services)
 
 
+class GatewayProvider(WireProvider):
+    """Serves the models that the gateway lists; keeps the last list if it is unavailable.
+
+    ``own`` is its entry in models.json: overrides, and models that need no query.
+    """
+
+    def __init__(
+        self,
+        row: Provider,
+        store: ModelsStore,
+        *,
+        own: CustomProvider | None = None,
+        api: str = "pi-messages",
+        read: ReadList | None = None,
+    ) -> None:
+        self._store = store
+        self._api = api
+        self._read = read or pi_models
+        self._found: tuple[Model, ...] | None = None
+        # Every model already contains the completed URL.
+        self._own = replace(own or CustomProvider(id=row.id), base_url=None)
+        super().__init__(replace(row, lists_models=True), self._customised)
+
+    async def refresh(self, services: Services, access: Access | None) -> None:
+        """Query the gateway; does nothing without a login."""
+        if access is None:
+            return
+        base = (access.base_url or self.row.base_url).rstrip("/")
+        answer = await ask_json(services, f"{base}/models", bearer(access))
+        if answer is None:
+            raise ProviderUnavailable(
+                f"{self.row.name} did not give its list of models.",
+                hint="Check its key and its address, or name the models to use in models.json.",
+            )
+        self._found = self._read(answer, base, self.row.id)
+        now = services.clock.now_ms()
+        await asyncio.to_thread(self._store.write, self.row.id, self._found, checked_at=now)
+
+    def _customised(self) -> tuple[Model, ...]:
+        if self._found is None:
+            self._found = self._stored()
+        models = customised(self._own, self._found)
+        return tuple(
+            replace(model, api=model.api or self._api, base_url=model.base_url or self.row.base_url)
+            for model in models
+        )
+
+    def _stored(self) -> tuple[Model, ...]:
+        """Returns the stored list, unless it is of another gateway."""
+        models = self._store.read(self.row.id)
+        return tuple(model for model in models if model.base_url.startswith(self.row.base_url))
+
+
+def wire_providers(
+    rows: Iterable[Provider],
+    changes: Mapping[str, CustomProvider],
+    store: ModelsStore,
+    *,
+    gateway_url: str | None = None,
+) -> list[WireProvider]:
+    """Returns the providers of ``rows``, in their order and as ``models.json`` changes them.
+
+    ``gateway_url`` is the address of Radius, if it is not the public one.
+    """
+    return [_provider(row, changes.get(row.id), store, gateway_url) for row in rows]
+
+
+def _provider(
+    row: Provider, change: CustomProvider | None, store: ModelsStore, gateway_url: str | None
+) -> WireProvider:
+    if row.id == "radius":
+        return _radius(row, change, store, gateway_url)
+    if row.login == "radius" and change is not None and not change.models:
+        return _radius(row, change, store)
+    changed = row
+    if change is not None:
+        changed = replace(
+            row, name=change.name or row.name, base_url=change.base_url or row.base_url
+        )
+    if row.lists_models:
+        api = "openai-completions"
+        return GatewayProvider(changed, store, own=change, api=api, read=openai_models)
+    kind = CopilotProvider if row.id == "github-copilot" else WireProvider
+    return kind(changed, partial(_models, row, change))
+
+
+def _radius(
+    row: Provider, change: CustomProvider | None, store: ModelsStore, address: str | None = None
+) -> GatewayProvider:
+    given = (change.base_url if change else None) or address
+    if given:
+        row = replace(row, base_url=f"{given.rstrip('/').removesuffix('/v1')}/v1")
+    return GatewayProvider(row, store, own=change)
+
+
+def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
+    bundled = bundled_models(row.catalog or row.id)
+    if row.catalog:
+        # The same models with another key: only provider and URL differ.
+        bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)
+    return bundled if change is None else customised(change, bundled)
+
+
 def request_headers(messages: Sequence[Message]) -> dict[str, str]:
     """Returns the headers that depend on the conversation."""
     by_person = bool(messages) and isinstance(messages[-1], UserMessage)
@@ -74,3 +200,79 @@ def _holds_image(message: Message) -> bool:
     return isinstance(message, UserMessage | ToolResultMessage) and any(
         isinstance(block, Image) for block in message.content
     )
+
+
+def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
+    """Parses models in pi's format, in a list or below ``models`` or ``data``."""
+    if isinstance(answer, dict):
+        answer = answer.get("models") or answer.get("data")
+    found = models_from(answer, api="pi-messages", baseUrl=base, provider=provider)
+    return tuple(replace(model, provider=provider) for model in found)
+
+
+def openai_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
+    """Parses models in OpenAI's format: an id, and fields that providers have added."""
+    listed = answer.get("data") if isinstance(answer, dict) else answer
+    return tuple(
+        _openai_model(entry, base, provider)
+        for entry in (listed if isinstance(listed, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str) and _is_chat(entry)
+    )
+
+
+def _openai_model(entry: Json, base: str, provider: str) -> Model:
+    model = Model(
+        id=entry["id"],
+        name=entry["id"],
+        api="openai-completions",
+        provider=provider,
+        base_url=base,
+        compat=LOCAL_COMPAT,
+    )
+    window, output = _number(entry, _WINDOW), _number(entry, _OUTPUT)
+    if window:
+        model = replace(model, context_window=window, max_tokens=min(window, model.max_tokens))
+    return replace(model, max_tokens=min(output, model.context_window)) if output else model
+
+
+def _is_chat(entry: Json) -> bool:
+    kind = entry.get("type")
+    return not isinstance(kind, str) or kind in _CHAT
+
+
+def _number(entry: Json, names: tuple[str, ...]) -> int:
+    numbers = (entry.get(name) for name in names)
+    return next((n for n in numbers if isinstance(n, int) and n > 0), 0)
+
+
+def bearer(access: Access | None) -> tuple[tuple[str, str], ...]:
+    """Returns the header with the key, if there is one."""
+    if access is None or access.api_key is None:
+        return ()
+    return (("Authorization", f"Bearer {access.api_key}"),)
+
+
+async def ask_json(
+    services: Services,
+    url: str,
+    headers: tuple[tuple[str, str], ...],
+    body: Json | None = None,
+) -> Any:
+    """Returns the JSON at ``url``; ``None`` for any failure."""
+    # Lazy: no HTTP client before the first request.
+    from pi.ai.http.errors import HttpError, Timeouts
+    from pi.ai.http.request import HttpRequest
+    from pi.ai.json_text import json_bytes
+
+    request = HttpRequest(
+        method="GET" if body is None else "POST",
+        url=url,
+        headers=headers if body is None else (*headers, ("Content-Type", "application/json")),
+        body=b"" if body is None else json_bytes(body),
+        timeouts=Timeouts(connect=1, first_byte=3, idle=3),
+    )
+    try:
+        response = await services.http.request(request, limit=4 * 1024 * 1024)
+        return response.json() if response.status == 200 else None
+    except HttpError:
+        return None

@@ -267,7 +267,7 @@ async def _read(
             keep_alives.received(news=builder.has_news)
             flush()
             if hesitant is not None:
-                response.allow_silence(hesitant.over_after)
+                response.exchange.allow_silence(hesitant.over_after)
     except HttpError:
         if hesitant is None or hesitant.over_after is None:
             raise

@@ -114,21 +114,13 @@ class LiveEngine:
         self._ctx = ctx
         self._state = state
         self._on_line = on_line
-        self._engine = StatusEngine(config, self._sources(config), text=text, version=pi.version)
-        self._service = pi.provide(NAME, self._engine)
-
-    def stir(self) -> None:
-        """Mark line 3 as outdated."""
-        self._engine.stir()
+        self.engine = StatusEngine(config, self._sources(config), text=text, version=pi.version)
+        self.service = pi.provide(NAME, self.engine)
 
     def output(self, width: int) -> StatusOutput:
         """Return the lines for ``width`` columns. Refreshes line 3 if it is due."""
-        self._engine.set_state(self._state())
-        return self._engine.tick(self._pi.scope.clock.monotonic(), width)
-
-    def remove(self) -> None:
-        """Withdraw the engine from the shared services."""
-        self._service.remove()
+        self.engine.set_state(self._state())
+        return self.engine.tick(self._pi.scope.clock.monotonic(), width)
 
     def _sources(self, config: StatusEngineConfig) -> Sequence[ThrottledSource]:
         """Return the sources of line 3; a command has precedence over a file."""
@@ -169,13 +161,9 @@ class StatusDisplay:
 
         if not config.has_chosen_items:
             config = replace(config, items=below_footer(config.items))
-        self._engine = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
-        self._rows = StatusRows(self._engine.output, lambda: ctx.ui.theme)
+        self.live = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
+        self._rows = StatusRows(self.live.output, lambda: ctx.ui.theme)
         self._shown = ctx.ui.add_footer_line(NAME, self._rows)
-
-    def stir(self) -> None:
-        """Mark line 3 as outdated."""
-        self._engine.stir()
 
     def refresh(self) -> None:
         """Repaint the rows if they have changed, and refresh line 3 if it is due."""
@@ -184,7 +172,7 @@ class StatusDisplay:
 
     def remove(self) -> None:
         """Remove the rows."""
-        self._engine.remove()
+        self.live.service.remove()
         self._shown.remove()
 
 
@@ -203,12 +191,8 @@ class Publication:
     ) -> None:
         self._pi = pi
         text = TextMetrics(plain=one_line, styled=styled_line)
-        self._engine = LiveEngine(pi, ctx, config, state, text=text, on_line=self.refresh)
+        self.live = LiveEngine(pi, ctx, config, state, text=text, on_line=self.refresh)
         self._published = StatusOutput()
-
-    def stir(self) -> None:
-        """Mark line 3 as outdated."""
-        self._engine.stir()
 
     def repeat(self) -> None:
         """Publish the lines again with the next refresh, even if they are unchanged.
@@ -219,11 +203,11 @@ class Publication:
 
     def refresh(self) -> None:
         """Publish the lines if they have changed, and refresh line 3 if it is due."""
-        self._publish(self._engine.output(ANY_WIDTH))
+        self._publish(self.live.output(ANY_WIDTH))
 
     def remove(self) -> None:
         """Publish empty lines."""
-        self._engine.remove()
+        self.live.service.remove()
         self._publish(StatusOutput())
 
     def _publish(self, output: StatusOutput) -> None:
@@ -320,7 +304,7 @@ class StatusLines:
         self._facts.handle_event(event)
         self._git.stir()
         if self._display is not None:
-            self._display.stir()
+            self._display.live.engine.stir()
         if isinstance(event, AgentStartEvent) and isinstance(self._display, Publication):
             self._display.repeat()
         self._refresh()

@@ -39,7 +39,7 @@ async def _with_credentials(
     try:
         return await do(arguments, named, credentials)
     finally:
-        await credentials.close()
+        await credentials.models.close()
 
 
 # One function for each action ---------------------------------------------------------------------
@@ -53,10 +53,10 @@ async def _check(arguments: Arguments, named: str | None, credentials: Credentia
         return EXIT_CODES["invalid"]
     check, why = await credentials.check(
         provider,
-        refresh=not arguments.switch("no_refresh"),
-        show_source=arguments.switch("credentials"),
+        refresh="no_refresh" not in arguments.options,
+        show_source="credentials" in arguments.options,
     )
-    if arguments.switch("json"):
+    if "json" in arguments.options:
         print_json(check)
     else:
         sys.stdout.write(f"{check.status}\n")
@@ -97,7 +97,7 @@ async def _login(arguments: Arguments, named: str | None, credentials: Credentia
     from pi.cli.terminal_login import login  # deferred: only the interactive login needs it
 
     provider_name = arguments.text("provider") or named
-    await login(provider_name, credentials, with_key=arguments.switch("key"))
+    await login(provider_name, credentials, with_key="key" in arguments.options)
     return 0
 
 

@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pi.ai.factory import agent_directory, weights_folder
+from pi.ai.factory import weights_folder
 from pi.ai.local.download import download_size, pull
 from pi.ai.models.model import Model
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.errors import PiError
+from pi.base.files import agent_directory
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments

@@ -46,8 +46,7 @@ from pi.coding.resources.sources import Scope
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
-from pi.coding.settings.files import SettingsFile
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.settings import Settings, SettingsFile
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 # Settings, trust and installed packages for these subcommands.
@@ -180,7 +179,7 @@ def _only_source(arguments: Arguments) -> str:
 
 
 def _scope(arguments: Arguments) -> Scope:
-    return "project" if arguments.switch("local") else "user"
+    return "project" if "local" in arguments.options else "user"
 
 
 def _approval(arguments: Arguments) -> Approve:
@@ -193,7 +192,7 @@ def _approval(arguments: Arguments) -> Approve:
         if len(arrivals) > 1 or not arrivals[0].before:  # a single update is reported at its end
             _print_lines(f"  {line}" for line in arrival_lines(arrivals))
         all_known = all(arrival.before for arrival in arrivals)
-        if all_known or arguments.switch("approve") or not _is_at_a_terminal():
+        if all_known or "approve" in arguments.options or not _is_at_a_terminal():
             return
         from pi.cli.terminal_login import TypedLines  # deferred: few installations ask
 
@@ -214,13 +213,13 @@ def _is_at_a_terminal() -> bool:
 
 
 async def _update(desk: PackageContext, arguments: Arguments) -> int:
-    everything = arguments.switch("all")
+    everything = "all" in arguments.options
     named = arguments.text("extension") or next(iter(arguments.messages), "")
-    packages = everything or arguments.switch("extensions")
-    models = everything or arguments.switch("models")
+    packages = everything or "extensions" in arguments.options
+    models = everything or "models" in arguments.options
     nothing_else = not (packages or models or named)
     went_well = []
-    if everything or arguments.switch("self") or named in ITSELF or nothing_else:
+    if everything or "self" in arguments.options or named in ITSELF or nothing_else:
         _print_lines(_how_to_update())
     chosen = desk.configured() if packages else []
     if packages and not chosen:
@@ -245,7 +244,7 @@ async def _update_one(desk: PackageContext, configured: Configured, arguments: A
     """Returns whether all updates succeeded; a failure does not stop the others."""
     try:
         outcome = await desk.store(configured.scope).update(
-            configured, force=arguments.switch("force"), approve=_approval(arguments)
+            configured, force="force" in arguments.options, approve=_approval(arguments)
         )
     except PiError as error:
         print_error(f"Error: {source_name(configured)}: {error.explain()}")
@@ -337,7 +336,7 @@ async def _switch(
 async def _toggle(
     desk: PackageContext, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
-    scope = "project" if arguments.switch("local") else package.configured.scope
+    scope = "project" if "local" in arguments.options else package.configured.scope
     if scope == "project" and not desk.may_change_project:
         raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
     await desk.store(scope).toggle(package, kind, path, on=on)

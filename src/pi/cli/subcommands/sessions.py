@@ -113,16 +113,16 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:
-    everywhere = arguments.switch("all")
+    everywhere = "all" in arguments.options
     sessions = catalog.in_all_directories() if everywhere else catalog.in_directory(str(cwd))
     excerpts: dict[Path, str] = {}
-    if search and arguments.switch("texts"):
+    if search and "texts" in arguments.options:
         passages = search_texts(search, sessions)
         sessions = [passage.session for passage in passages]
         excerpts = {passage.session.path: passage.excerpt for passage in passages}
     elif search:
         sessions = search_sessions(search, sessions)
-    if arguments.switch("json"):
+    if "json" in arguments.options:
         for session in sessions:
             print_json(_shown(session, excerpts.get(session.path)))
     elif sessions:

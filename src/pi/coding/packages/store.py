@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import FileLock, private_directory
+from pi.base.files import private_directory
+from pi.base.locks import FileLock
 from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
@@ -50,7 +51,7 @@ from pi.coding.packages.staging import (
     staging,
 )
 from pi.coding.resources.sources import Warn
-from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import SettingsFile
 
 LOCK_WAIT_SECONDS = 60.0
 """Time to wait for another pi process that installs."""

@@ -16,7 +16,7 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.coding.runtime.machine import Machine
-from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import SettingsFile
 
 
 class KnownSecrets:

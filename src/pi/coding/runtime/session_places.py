@@ -68,9 +68,9 @@ def location_for(
     )
 
 
-def named_session_dir(machine: Machine, cwd: Path) -> Path | None:
-    """Return the session directory of the environment."""
-    named = machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
+def named_session_dir(machine: Machine, cwd: Path, given: str | None = None) -> Path | None:
+    """Return the session directory that is ``given``, or that of the environment."""
+    named = given or machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 

@@ -20,8 +20,7 @@ from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
-from pi.coding.settings.files import SettingsFile
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.settings import Settings, SettingsFile
 from pi.coding.settings.values import Values
 from pi.coding.shell.environment import (
     EnvironmentRules,

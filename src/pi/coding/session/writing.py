@@ -14,14 +14,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.files import (
-    FileAccessError,
-    FileLock,
-    FileLocked,
-    private_directory,
-    read_regular,
-    replace_file,
-)
+from pi.base.files import FileAccessError, private_directory, read_regular, replace_file
+from pi.base.locks import FileLock, FileLocked
 from pi.coding.session.errors import SessionInUse
 
 _PID_AT = 1

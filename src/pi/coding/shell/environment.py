@@ -128,7 +128,7 @@ def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | 
 
 def _holds_secret(name: str, value: str, rules: EnvironmentRules) -> bool:
     """Whether the value is a secret, or contains one that is too long to match by chance."""
-    if len(value) < SHORTEST_SECRET or EVERYDAY.fullmatch(name):
+    if len(value) < SHORTEST_SECRET or re.fullmatch(EVERYDAY, name):
         return False
     return value in rules.secrets or any(
         len(secret) >= SHORTEST_PART and secret in value for secret in rules.secrets

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
-from pi.base.files import FileLock, FileLocked, private_directory, read_regular, replace_file
+from pi.base.files import private_directory, read_regular, replace_file
+from pi.base.locks import FileLock, FileLocked
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor

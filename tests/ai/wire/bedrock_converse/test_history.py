@@ -8,7 +8,7 @@ from msgspec import UNSET
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.wire.bedrock_converse.compat import compat_of
-from pi.ai.wire.bedrock_converse.history import (
+from pi.ai.wire.bedrock_converse.request import (
     NO_TEXT,
     UNKNOWN_IMAGE,
     encode_messages,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from pi.batteries.timebox.adapters.pi_session import MOST, AllowedCommands
+from pi.batteries.timebox.adapters.pi import MOST, AllowedCommands
 from pi.batteries.timebox.core.timebox import FOREIGN
 from pi.extension import Custom, ExtensionAPI
 from tests.batteries.timebox.adapters.fake_pi import FakePi, kept

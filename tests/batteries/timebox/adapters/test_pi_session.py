@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pi.ai.messages import Cost
-from pi.batteries.timebox.adapters.pi_session import SessionTotals, records
+from pi.batteries.timebox.adapters.pi import SessionTotals, records
 from pi.batteries.timebox.core.persist import Active, Off, budget_to_json
 from pi.coding.session.entries import ModelChange
 from pi.extension import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.agent.model_requests import prompt_text
+from pi.agent.conversation import prompt_text
 from pi.ai.messages import Image, Text, ToolResultMessage
 from pi.ai.providers.faux import call, calls, says
 from pi.base.errors import PiError

@@ -11,8 +11,7 @@ from typing import Literal
 
 from pi.ai.messages import Json
 from pi.ai.models.model import ROOM_TO_ANSWER, Model, level_word, thinking_budget
-from pi.ai.request import Call
-from pi.ai.wire_support.compat_flags import read_flags
+from pi.ai.request import Call, read_flags
 from pi.base.records import Record
 
 _CLAUDE = r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)"

@@ -26,9 +26,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, level_word
-from pi.ai.request import Call, ToolChoice, valid_tool_choice
+from pi.ai.request import Call, ToolChoice, read_flags, valid_tool_choice
 from pi.ai.transcript import fold, render_update
-from pi.ai.wire_support.compat_flags import read_flags
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, prepare
 from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.base.records import Record

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pi.ai.errors import BadRequest
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.request import Call, user_id
+from pi.ai.request import Call, host_of, user_id
 from pi.ai.transcript import fold
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat, compat_of, thinking_fields
 from pi.ai.wire.openai_completions.history import (
@@ -22,7 +22,6 @@ from pi.ai.wire.openai_completions.history import (
     tool_choice,
     tool_forms,
 )
-from pi.ai.wire_support.compat_flags import host_of
 from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
 

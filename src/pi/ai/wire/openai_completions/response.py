@@ -18,7 +18,7 @@ from pi.ai.failures.overflow import FULL
 from pi.ai.json_text import DONE
 from pi.ai.messages import Usage
 from pi.ai.models.model import TIER_FACTORS
-from pi.ai.request import Call
+from pi.ai.request import Call, host_of
 from pi.ai.token_estimate import conversation_tokens
 from pi.ai.wire.openai_completions.chunks import (
     Chunk,
@@ -36,7 +36,6 @@ from pi.ai.wire.openai_completions.chunks import (
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
 from pi.ai.wire.openai_completions.tool_calls import CallDeltas
-from pi.ai.wire_support.compat_flags import host_of
 from pi.base.records import UNREADABLE
 
 # The end of a response: finish reasons of all servers, and empty responses.

@@ -205,7 +205,7 @@ async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
     if proxy is not None:
         schemes["proxy_ssl"] = proxy.origin.scheme
     if names := [name for name, scheme in schemes.items() if scheme == "https"]:
-        arguments |= dict.fromkeys(names, await http.tls_context())
+        arguments |= dict.fromkeys(names, await http.tls.get())
     return arguments
 
 

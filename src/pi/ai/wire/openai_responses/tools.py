@@ -9,10 +9,9 @@ from msgspec import UNSET, UnsetType, field
 
 from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, valid_tool_choice
+from pi.ai.request import ToolChoice, read_flags, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire_support import tool_schemas
-from pi.ai.wire_support.compat_flags import read_flags
 from pi.ai.wire_support.tool_schemas import OPENAI, strict_schemas
 from pi.base.records import Record
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
-from pi.agent.model_requests import prompt_text
+from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
 from pi.agent.response import MessageToken
 from pi.agent.tools.tool import FilePreview

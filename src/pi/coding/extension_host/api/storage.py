@@ -13,7 +13,8 @@ import msgspec
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.files import private_directory, read_if_exists, replace_file
+from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.extension_host.scope import Report, Scope, SessionLink

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -146,7 +147,9 @@ class ConfiguredProvider(WireProvider):
 
 def _secrets(config: ProviderConfig) -> tuple[str, ...]:
     """The secrets of a description, in value syntax."""
-    headers = (text for name, text in config.headers.items() if not PUBLIC_HEADERS.fullmatch(name))
+    headers = (
+        text for name, text in config.headers.items() if not re.fullmatch(PUBLIC_HEADERS, name)
+    )
     return (*((config.api_key,) if config.api_key else ()), *headers)
 
 

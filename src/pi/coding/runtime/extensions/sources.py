@@ -15,8 +15,7 @@ from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
-from pi.coding.settings.files import SettingsFile
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.settings import Settings, SettingsFile
 
 if TYPE_CHECKING:
     from pi.coding.bus import Rank
