@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.options import COMMANDS, FLAGS
-from pi.coding.runtime.session.agent_session import AgentSession, RunningSession
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.commands.table import BUILT_IN
 from tests.guide_tables import GUIDE, PAGES
@@ -76,7 +76,7 @@ def test_every_documented_session_member_exists() -> None:
     table, _, parts = table.partition("\n\n")
     cells = re.findall(r"(?m)^\|([^|]*)\|", table)
     documented = re.findall(r"`(\w+)", "".join(cells)) + re.findall(r"`session\.(\w+)`", parts)
-    made_with_it = signature(RunningSession).parameters
+    made_with_it = signature(AgentSession).parameters
 
     assert "export" in documented
     assert [

@@ -48,7 +48,6 @@ NEVER = (
     "pi.coding.extension_host.host",
     "pi.coding.packages.discovery",
     "pi.coding.runtime.session.accounts",
-    "pi.coding.runtime.hosted",
     "pi.coding.runtime.session.switching",
     "pi.coding.runtime.session.tree",
     "pi.coding.session.catalog",

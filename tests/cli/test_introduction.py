@@ -26,7 +26,7 @@ async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
         f"pi {__version__}",
         f"folder: {cwd} (trusted: flag)",
         "model: demo/tour, thinking off",
-        f"session: {built.session.facts.file}",
+        f"session: {built.session.entries.log.file}",
         f"instructions: {cwd}/AGENTS.md",
         "prompt templates: review",
         "variables from .env files: GROQ_API_KEY",

@@ -47,7 +47,7 @@ def names(
     built: AssembledSession, host: Machine, words: Sequence[str] = (), known: Sequence[Path] = ()
 ) -> list[str]:
     arguments, cwd = parse_arguments(words), host.home.parent / "work"
-    found = session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
+    found = session_themes(arguments, built.session.workspace, host, cwd=cwd, of_extensions=known)
     return [path.stem for path in found]
 
 
@@ -74,7 +74,7 @@ async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path:
 
     settings.write_text(json.dumps({"packages": [f"{tmp_path}/package"]}))
     await built.session.start()
-    await built.session.extensions.reload()
+    await built.session.sessions.reload()
     after = names(built, host)
     await built.session.close()
 

@@ -124,7 +124,7 @@ class HostilePlay(Playhouse):
     def hostile_session(self) -> Path:
         """A copy of the session, with a name and a label that no pi would have written."""
         assert self.session is not None
-        file = self.session.facts.file
+        file = self.session.entries.log.file
         assert file is not None
         entries = [json.loads(line) for line in file.read_text().splitlines()]
         last = entries[-1]

@@ -15,4 +15,4 @@ async def test_a_session_answers_from_its_script_and_works_in_its_folder(tmp_pat
 
     assert session.facts.last_answer() == "Written."
     assert (tmp_path / "project" / "a.txt").read_text() == "hi"
-    assert session.facts.file is None
+    assert session.entries.log.file is None

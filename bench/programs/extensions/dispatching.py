@@ -18,7 +18,7 @@ async def main(handlers: int, kind: str) -> None:
     """Dispatch the same event again and again."""
     with folder_with(handlers, "def" if kind == "sync" else "async def") as folder:
         session = await make_session(folder)
-        bus, event = session.extensions.host.bus, AgentStartEvent()
+        bus, event = session.extensions.hosting.host.bus, AgentStartEvent()
         assert len(bus.subscribers(AgentStartEvent)) == handlers
         before = time.process_time()
         for _ in range(EVENTS):

@@ -22,7 +22,7 @@ async def main(times: int) -> None:
         session = await make_session(folder, clock=SystemClock())
         await session.start()
         for _ in range(times):
-            await session.extensions.reload()
+            await session.sessions.reload()
         gc.collect()
         print(tracemalloc.get_traced_memory()[0] / 1e6)
         await session.close()

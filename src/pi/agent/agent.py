@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pi.agent.abort import Abort
 from pi.agent.conversation import (
@@ -249,8 +249,8 @@ class Agent:
         """
         return self._listeners.add(listener, kinds=kinds)
 
-    async def emit(self, event: AgentEvent) -> None:
-        """Emit an event of the application, in order with the agent's own events."""
+    async def emit(self, event: Any) -> None:
+        """Emit an event of the application, of any type, in order with the agent's own events."""
         await self._listeners.emit_after_current(event)
 
     @property

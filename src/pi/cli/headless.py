@@ -100,14 +100,14 @@ async def _run(
             code = await _while_read(_mode(mode, built, prompts, output), output)
     finally:
         await built.session.close()
-        choice.remember(built.session.facts.file, built.session.cwd, host.clock)
+        choice.remember(built.session.entries.log.file, built.session.cwd, host.clock)
         await output.close()
         end_log()
     if output.failure is not None:
         print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
     # A session that could not be saved was reported when it happened.
-    return code or int(built.session.facts.problem is not None)
+    return code or int(built.session.entries.log.problem is not None)
 
 
 async def _reading(

@@ -69,19 +69,73 @@ async def open_session(
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start-up was requested
-    return OpenedSession(
-        port=built.session,
-        host=host,
-        lines=tuple(_lines(built, verbose="verbose" in arguments.options)),
-        note=built.note,
-        themes=lambda: _themes(arguments, built, host, cwd),
-        messages=tuple((prompt.text, prompt.images) for prompt in prompts),
-        command="resume" if choice.must_pick else "",
-        begin=built.session.start,
-        welcome=_welcome,
-        news=lambda: _news(host),
-        leave=lambda: _leave(built, choice, host),
-    )
+    return CommandLineSession(built, choice, host, arguments, cwd, prompts)
+
+
+class CommandLineSession(OpenedSession):
+    """The session that the command line selects."""
+
+    def __init__(
+        self,
+        built: AssembledSession,
+        choice: SessionResolver,
+        host: Machine,
+        arguments: Arguments,
+        cwd: Path,
+        prompts: Sequence[PromptInput],
+    ) -> None:
+        super().__init__(
+            built.session,
+            host,
+            lines=tuple(_lines(built, verbose="verbose" in arguments.options)),
+            note=built.note,
+            messages=tuple((prompt.text, prompt.images) for prompt in prompts),
+            command="resume" if choice.must_pick else "",
+        )
+        self._session = built.session
+        self._choice = choice
+        self._arguments = arguments
+        self._cwd = cwd
+
+    def themes(self) -> list[Path]:
+        """Returns the theme files of this session, by precedence."""
+        session = self._session
+        return session_themes(
+            self._arguments,
+            session.workspace,
+            self.host,
+            cwd=self._cwd,
+            of_extensions=session.extensions.hosting.theme_paths,
+        )
+
+    async def begin(self) -> None:
+        """Emits the start event of the session."""
+        await self._session.start()
+
+    async def welcome(self, ui: Ui) -> None:
+        """Shows the dialogs of a first start, and a warning about extra costs."""
+        # Deferred: not needed before the first frame.
+        from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
+
+        await welcome(ui, __version__)
+        await warn_about_extra_billing(ui)
+
+    async def news(self) -> str:
+        """Returns a notice about a newer version; the index is queried at most once a day."""
+        from pi.cli.update_check import UpdateCheck  # deferred: runs after the start
+
+        check = UpdateCheck(self.host)
+        await check.look()
+        return check.notice()
+
+    def leave(self) -> str:
+        """Records the session for ``--continue`` and returns the hint how to resume it."""
+        log = self._session.entries.log
+        self._choice.remember(log.file, self._session.cwd, self.host.clock)
+        lines = [LOSS] if log.problem is not None else []
+        if log.file is not None and log.is_saved:
+            lines.append(HINT.format(id=log.header.id))
+        return "\n".join(lines)
 
 
 async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
@@ -193,23 +247,13 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
         raise
 
 
-def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
-    """Records the session for ``--continue`` and returns the hint how to resume it."""
-    facts = built.session.facts
-    choice.remember(facts.file, built.session.cwd, host.clock)
-    lines = [LOSS] if facts.problem is not None else []
-    if facts.file is not None and facts.is_saved:
-        lines.append(HINT.format(id=facts.header.id))
-    return "\n".join(lines)
-
-
 def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
     """Returns the start-up text: the full report, or one line."""
     if verbose:
         from pi.cli.session_setup import verbose_report
 
         return list(verbose_report(built))
-    resources = built.workspace.resources
+    resources = built.session.workspace.resources
     parts = [f"pi {__version__}"]
     parts += [Path(file.path).name for file in resources.context.files]
     for number, what in (
@@ -219,28 +263,6 @@ def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
         if number:
             parts.append(f"{number} {what}{'s' * (number != 1)}")
     return [" · ".join([*parts, "/help for commands"])]
-
-
-def _themes(arguments: Arguments, built: AssembledSession, host: Machine, cwd: Path) -> list[Path]:
-
-    known = built.session.extensions.theme_paths
-    return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
-
-
-async def _welcome(ui: Ui) -> None:
-    from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
-
-    await welcome(ui, __version__)
-    await warn_about_extra_billing(ui)
-
-
-async def _news(host: Machine) -> str:
-    """Returns a notice about a newer version; the index is queried at most once a day."""
-    from pi.cli.update_check import UpdateCheck
-
-    check = UpdateCheck(host)
-    await check.look()
-    return check.notice()
 
 
 # Theme files of a session: given by option, of the project, of the user, of packages.

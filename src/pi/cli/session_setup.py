@@ -271,7 +271,7 @@ class SessionResolver:
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:
     """Returns the lines of the report."""
-    state, workspace = built.session.facts.state(), built.workspace
+    state, workspace = built.session.facts.state(), built.session.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"
     model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
@@ -295,7 +295,7 @@ def _extension(info: ExtensionInfo) -> str:
 
 
 def _trust(built: AssembledSession) -> str:
-    trust = built.workspace.trust
+    trust = built.session.workspace.trust
     if trust.source == "nothing to trust":
         return trust.source
     return f"{'trusted' if trust.trusted else 'not trusted'}: {trust.source}"

@@ -109,7 +109,7 @@ async def run_json(
     Errors of the model are in the events. The reason of a policy that ended the run is not, so it
     is passed to ``complain``.
     """
-    output.write_json(encode_line(port.facts.header))
+    output.write_json(encode_line(port.entries.log.header))
     ending = RunResult()
 
     def write_event(event: Any) -> Awaitable[None] | None:

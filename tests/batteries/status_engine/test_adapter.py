@@ -152,7 +152,7 @@ async def test_in_a_directory_that_is_not_trusted_only_the_branch_is_seen(tmp_pa
 async def test_a_new_session_begins_at_zero_and_a_reload_goes_on(tmp_path: Path) -> None:
     async with showing(tmp_path, {"items": ["duration"]}) as show:
         seen = []
-        for act in (None, show.session.extensions.reload, show.session.sessions.new):
+        for act in (None, show.session.sessions.reload, show.session.sessions.new):
             if act is not None:
                 await act()
             await show.stage.clock.advance(5)

@@ -21,7 +21,6 @@ from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.request import CompactionSession
 from pi.coding.compaction.strategies import ShakeStrategy, Strategy, SummaryStrategy
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
@@ -66,6 +65,7 @@ class Stage:
         )
         self.conversation = SessionConversation(self.log)
         self.options = options
+        self.fallbacks = fallbacks
         self.agent = Agent(
             self.stream,
             model=model,
@@ -74,18 +74,8 @@ class Stage:
             tools=tools,
             clock=self.clock,
         )
-        self.around = CompactionSession(
-            conversation=lambda: self.conversation,
-            add=self._add,
-            bus=self.bus,
-            emit=self._emit,
-            clock=self.clock,
-            options=lambda: self.options,
-            agent=self.agent,
-            fallbacks=lambda: fallbacks,
-            ask=self._asking,
-            hand_off=self._hand_off,
-            strategies=strategies or {"context-full": SummaryStrategy(), "shake": ShakeStrategy()},
+        self.around = FakeCompactionSession(
+            self, strategies or {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
         )
         self.compactor = Compactor(self.around)
         self.agent.policies = (CompactionPolicy(self.compactor, self.around),)
@@ -112,22 +102,42 @@ class Stage:
         """The kinds of entries in the log."""
         return [outline.type for outline in self.log.tree.outlines]
 
-    async def _emit(self, event: Any) -> None:
-        self.emitted.append(event)
 
-    async def _add(self, draft: KnownEntry) -> KnownEntry:
-        public = self.conversation.add(draft)
+class FakeCompactionSession:
+    """Implements ``CompactionSession`` with the conversation and the agent of a stage."""
+
+    def __init__(self, stage: Stage, strategies: Mapping[str, Strategy]) -> None:
+        self._stage = stage
+        self.strategies = strategies
+        self.agent = stage.agent
+        self.bus = stage.bus
+        self.clock = stage.clock
+
+    def conversation(self) -> SessionConversation:
+        return self._stage.conversation
+
+    def options(self) -> CompactionOptions:
+        return self._stage.options
+
+    def fallbacks(self) -> Sequence[Model]:
+        return self._stage.fallbacks
+
+    async def emit(self, event: Any) -> None:
+        self._stage.emitted.append(event)
+
+    async def add(self, draft: KnownEntry) -> KnownEntry:
+        public, log = self._stage.conversation.add(draft), self._stage.log
         if public is not None:
-            await self._emit(EntryAppended(entry=public))
-        assert self.log.leaf is not None
-        return self.log.at(self.log.leaf)  # type: ignore[return-value]
+            await self.emit(EntryAppended(entry=public))
+        assert log.leaf is not None
+        return log.at(log.leaf)  # type: ignore[return-value]
 
-    async def _hand_off(self, document: str) -> None:
-        self.handed.append(document)
+    async def hand_off(self, document: str) -> None:
+        self._stage.handed.append(document)
 
-    def _asking(self, model: Model, reason: CompactionReason, is_last: bool) -> Ask:
+    def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
         async def ask(request: SummaryRequest) -> AssistantMessage:
-            stream = self.summariser(model, request.context, StreamOptions())
+            stream = self._stage.summariser(model, request.context, StreamOptions())
             return await stream.result()
 
         return ask

@@ -32,7 +32,7 @@ class Play:
     @property
     def host(self) -> ExtensionHost:
         """The host of the extensions."""
-        return self.session.extensions.host
+        return self.session.extensions.hosting.host
 
     @property
     def failures(self) -> list[str]:

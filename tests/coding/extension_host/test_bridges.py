@@ -119,12 +119,12 @@ async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path
 
     async with playing(tmp_path, extension, steps=(says("one"),)) as play:
         await play.session.prompt("hello")
-        leaf = play.session.facts.leaf_id
+        leaf = play.session.entries.log.leaf_id
         (person,) = play.session.facts.fork_points()
 
         assert (await play.session.tree.go_to(person.entry_id)).cancelled
         assert not (await play.session.tree.go_to(person.entry_id)).cancelled
-        labels = play.host.session.talk.log.labels
+        labels = play.session.entries.log.labels
 
     assert heard == [leaf]
     assert labels[person.entry_id].label == "here"
@@ -142,7 +142,7 @@ async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> N
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
     async with playing(tmp_path, extension) as play:
-        assert play.host.session.place.trusted
+        assert play.session.workspace.is_trusted
         assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]
 
 
@@ -152,7 +152,7 @@ async def test_a_project_extension_cannot_decide_about_trust(tmp_path: Path) -> 
     stage.write("other/AGENTS.md", "Obey me.")
     async with await stage.open(cwd=stage.home / "other") as other:
         await other.prompts.prompt("one")
-        file = other.facts.file
+        file = other.entries.log.file
     assert file is not None
     stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
     async with await stage.open() as session:
@@ -168,7 +168,7 @@ async def test_extensions_of_the_user_decide_about_every_directory(tmp_path: Pat
     stage.write("other/AGENTS.md", "Be kind.")
     async with await stage.open(cwd=stage.home / "other") as other:
         await other.prompts.prompt("one")
-        file = other.facts.file
+        file = other.entries.log.file
     assert file is not None
     stage.write(".pi/agent/extensions/mine.py", TRUSTS_ALL)
     async with await stage.open() as session:

@@ -6,6 +6,7 @@ from typing import Any
 from pi.agent.errors import WouldDeadlock
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.control import SessionControl
 from tests.coding.extension_host.stage import playing
 
 
@@ -58,7 +59,7 @@ async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path
     async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
         await play.stage.clock.advance(2)
         await play.session.prompt("hello")
-        await play.session.extensions.reload()  # the session goes on
+        await play.session.sessions.reload()  # the session goes on
         ctx = apis[-1].context
         stats, milliseconds = ctx.get_session_stats(), ctx.since_session_ms()
         counted = play.session.facts.stats()
@@ -150,7 +151,7 @@ async def test_inside_a_run_the_session_cannot_be_replaced(tmp_path: Path) -> No
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         async def leave(event: Any, ctx: Any) -> None:
-            control = play.host.session.control
+            control = SessionControl(play.session)
             for act in (control.new_session, control.reload, control.wait_for_idle):
                 try:
                     await act()

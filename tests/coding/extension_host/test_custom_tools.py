@@ -49,7 +49,7 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
     stage.write("project/.pi/tools/where/__init__.py", code)
 
     session = await stage.open(approve=False)
-    assert session.extensions.host.registries.tools.values == {}
+    assert session.extensions.hosting.host.registries.tools.values == {}
     await session.close()
 
     session = await stage.open(approve=True)
@@ -73,7 +73,7 @@ async def test_an_unusable_file_is_reported(tmp_path: Path, code: str, problem: 
     stage.write(".pi/agent/tools/bad.py", code)
     session = await stage.open()
 
-    assert session.extensions.host.registries.tools.values == {}
+    assert session.extensions.hosting.host.registries.tools.values == {}
     (report,) = [text for text in stage.reports if "bad.py" in text]
     assert problem in report
     await session.close()
@@ -86,8 +86,8 @@ async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
     old = stage.write(".pi/agent/tools/old.ts", "export default () => {}")
     session = await stage.open()
 
-    assert list(session.extensions.foreign()) == [str(old)]
-    assert session.extensions.host.registries.tools.values == {}
+    assert list(session.extensions.foreign) == [str(old)]
+    assert session.extensions.hosting.host.registries.tools.values == {}
     await session.close()
 
 

@@ -25,7 +25,7 @@ async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
         await play.session.tree.go_to(person.entry_id)
         await apis[0].publish("ping", 1)
         items = await taken(feed)
-        entries = [entry.id for entry in play.host.session.talk.log.entries()]
+        entries = [entry.id for entry in play.session.entries.log.entries()]
 
     snapshot, *rest = items
     assert snapshot.kind == "snapshot"

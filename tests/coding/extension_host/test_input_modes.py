@@ -14,6 +14,7 @@ from pi.coding.extension_host.contributions.commands import (
     check_prefix,
     mode_of,
 )
+from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
@@ -71,7 +72,7 @@ async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None
         await play.session.prompts.steer("$ 2", source="rpc")
         await play.session.prompts.follow_up("$ 3", source="rpc")
         await apis[0].send_user_message("$ is a sign")
-        await play.session.extensions.settled()
+        await play.session.runs.settled()
 
         assert (story, accepted, heard) == (["1", "2", "3"], [""], ["$ is a sign"])
         assert [point.text for point in play.session.facts.fork_points()] == ["$ is a sign"]
@@ -85,8 +86,8 @@ async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) ->
         pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: story.append(text)))
 
     async with playing(tmp_path, extension) as play:
-        header = msgspec.to_builtins(play.session.facts.header)
-        await play.host.session.control.open_replica({**header, "id": "other"}, remote)
+        header = msgspec.to_builtins(play.session.entries.log.header)
+        await SessionControl(play.session).open_replica({**header, "id": "other"}, remote)
         await play.session.prompt("$ 1")
         await play.session.prompt("hello")
 

@@ -9,7 +9,7 @@ import pytest
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.loading.modules import module_name
-from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
@@ -158,7 +158,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     path = kit(stage, f'activate = ["tool:weather"]\n{TOOL}', WEATHER)
     session = await stage.open()
 
-    assert "weather" in session.extensions.host.registries.tools.values
+    assert "weather" in session.extensions.hosting.host.registries.tools.values
     assert module_name(path) not in sys.modules
 
     await session.prompt("how is it?")

@@ -123,7 +123,7 @@ async def mark(args, ctx):
     await first.start()
     await first.prompt("/mark me")
     await first.prompt("hello")
-    file = first.facts.file
+    file = first.entries.log.file
     assert file is not None
     await first.close()
 

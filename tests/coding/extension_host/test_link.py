@@ -6,22 +6,21 @@ from typing import Any
 import pytest
 
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.testing import FakeClock
 
 
 async def test_a_link_has_a_session_between_start_and_end() -> None:
     scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
     session: Any = object()
-    sessions: list[Any] = []
     start = Path("/home/ada/project")
-    link = SessionLink(scope, lambda: sessions[0] if sessions else None, start)
+    connection = HostConnection(start, "print")
+    link = SessionLink(scope, connection)
 
     with pytest.raises(ExtensionError, match="does not exist yet"):
         _ = link.session
     assert link.cwd == start
-    sessions.append(session)
+    connection.session = session
     assert link.session is session
     await scope.close()
     for stale in (lambda: link.session, lambda: link.cwd):

@@ -60,7 +60,7 @@ async def test_a_broken_extension_is_reported_and_the_others_load(
         stage.write(f".pi/agent/extensions/{name}", text)
     stage.write(".pi/agent/extensions/zz.py", HELLO)
     session = await stage.open()
-    host = session.extensions.host
+    host = session.extensions.hosting.host
 
     problems = {Path(info.path).name: info.problem for info in host.loading.infos if info.problem}
     assert sorted(problems) == sorted(BROKEN)
@@ -124,16 +124,16 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
     stage.write(".pi/agent/extensions/kit/inner.py", "def extension(pi): ...\n")
     session = await stage.open()
     await session.start()
-    host = session.extensions.host
-    await session.extensions.reload()
+    host = session.extensions.hosting.host
+    await session.sessions.reload()
     before = _left(host)
 
     for _ in range(50):
-        await session.extensions.reload()
+        await session.sessions.reload()
     assert _left(host) == before
 
     path.write_text(HELLO.replace('"hi"', '"hey"'))
-    await session.extensions.reload()
+    await session.sessions.reload()
     assert [name for name, _ in host.registries.commands.listed()] == ["hey"]
     await session.close()
     assert host.registries.tools.values == {}
@@ -189,7 +189,7 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path
     explicit = stage.write("c.py", code("explicit"))
     chosen = ExtensionOptions(paths=(str(explicit),))
     session = await stage.open(approve=True, extensions=chosen)
-    host = session.extensions.host
+    host = session.extensions.hosting.host
 
     assert await host.registries.tools.values["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
     hidden = [(kind, name, Path(lost.path).name) for kind, name, lost, _ in _hidden(host)]
@@ -217,7 +217,7 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
     await stage.clock.advance(31)
     session = await opening
 
-    names = [name for name, _ in session.extensions.host.registries.commands.listed()]
+    names = [name for name, _ in session.extensions.hosting.host.registries.commands.listed()]
     assert names == ["good"]
     assert "took longer than 30 seconds" in stage.reports[0]
     await session.close()
@@ -227,7 +227,7 @@ async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     path = stage.write(".pi/agent/extensions/zz.py", HELLO)
     session = await stage.open()
-    loading, module = session.extensions.host.loading, module_name(path)
+    loading, module = session.extensions.hosting.host.loading, module_name(path)
 
     owners = [loading.owner_of(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
     assert [owner and owner.path for owner in owners] == [str(path), str(path), None, None]

@@ -143,7 +143,7 @@ async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path
     async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
         answer = await play.session.prompt("go")
         sent = play.stage.provider.requests[-1].messages
-        ids = [entry.id for entry in play.host.session.talk.log.branch()]
+        ids = [entry.id for entry in play.session.entries.log.branch()]
 
     assert answer is not None
     assert (words(answer), words(sent[-1]), [turn.turn_index for turn in turns]) == (

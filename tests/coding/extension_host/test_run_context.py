@@ -39,7 +39,7 @@ async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
     steps = (calls("bash", command="true"), says("never"))
     async with playing(tmp_path, extension, steps=steps) as play:
         answer = await play.session.prompt("go")
-        await play.session.extensions.wait_for_shutdown()
+        await play.session.extensions.shutdown_requested.wait()
 
     assert answer is not None
     assert answer.stop_reason == "error"
@@ -72,7 +72,7 @@ async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
 
         assert first == ["ended", "closed", "settled"]
         assert story == first * 2
-        with pytest.raises(ExtensionError, match="No run is under way"):
+        with pytest.raises(ExtensionError, match="No run is active"):
             _ = apis[0].context.run_scope
 
 

@@ -83,7 +83,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
     session = await stage.open()
     (info,) = [info for info in session.extensions.infos() if info.rank == "package"]
     assert (info.name, info.source, info.state) == ("say", "../../kit", "loaded")
-    assert list(session.extensions.foreign()) == [str(stage.home / "kit/extensions/old.ts")]
+    assert list(session.extensions.foreign) == [str(stage.home / "kit/extensions/old.ts")]
     await session.close()
 
     only = await stage.open(extensions=ExtensionOptions(discover=False))
@@ -119,7 +119,7 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     try:
         assert await said(stage) == ["needed"]
         session = await stage.open()
-        await session.extensions.reload()
+        await session.sessions.reload()
         assert [info.rank for info in session.extensions.infos() if info.name == "say"] == [
             "package"
         ]
@@ -158,7 +158,7 @@ async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
     stage.write("project/.pi/extensions/b.py", tool.format("project"))
     stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
     session = await stage.open(approve=True)
-    host = session.extensions.host
+    host = session.extensions.hosting.host
 
     assert await host.registries.tools.values["who"].tool.run({}, None) == "project"  # type: ignore[arg-type]
     losers = [lost.rank for _, name, lost, _ in host.registries.hidden_names() if name == "who"]

@@ -38,9 +38,9 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
     assert await state() == (False, False, False)
     await session.accounts.store_key("deepseek", Person("sk-test"))
     assert await state() == (True, True, True)
-    assert "deepseek" in {model.provider for model in session.models.available()}
-    assert await session.accounts.log_out("deepseek")
-    assert not await session.accounts.log_out("deepseek")
+    assert "deepseek" in {model.provider for model in session.models.registry.get_available()}
+    assert await session.accounts.storage.remove("deepseek")
+    assert not await session.accounts.storage.remove("deepseek")
     assert await state() == (False, False, False)
     await session.close()
 

@@ -16,7 +16,7 @@ async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
         assert answer is not None
         assert answer.text == "four"
         assert answer == session.messages[-1]
-        assert session.session_id == session.facts.header.id
+        assert session.session_id == session.entries.log.header.id
 
 
 async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path
     stage = Stage(tmp_path, says("one"), says("two"))
     session = await stage.open()
     await session.prompts.prompt("first")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
     before = file.read_bytes()
@@ -60,8 +60,8 @@ async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
     session = await stage.open(name="my work")
     await session.close()
 
-    assert session.facts.file is not None
-    assert "my work" in session.facts.file.read_text()
+    assert session.entries.log.file is not None
+    assert "my work" in session.entries.log.file.read_text()
 
 
 async def test_the_bash_tool_knows_the_session(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_the_bash_tool_knows_the_session(tmp_path: Path) -> None:
     await session.prompts.prompt("print")
 
     reported = str(session.facts.messages()[-2])
-    assert f"{session.facts.header.id} faux faux low {session.facts.file}" in reported
+    assert f"{session.entries.log.header.id} faux faux low {session.entries.log.file}" in reported
     await session.close()
 
 

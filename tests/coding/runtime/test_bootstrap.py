@@ -20,7 +20,7 @@ async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -
     gone.mkdir()
     session = await stage.open(cwd=gone)
     await session.prompts.prompt("first")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
     gone.rmdir()
@@ -35,7 +35,7 @@ async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> Non
     other.mkdir()
     session = await stage.open(cwd=other)
     await session.prompts.prompt("first")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
 
@@ -52,7 +52,7 @@ async def test_in_memory_nothing_is_written(tmp_path: Path) -> None:
     await session.prompts.prompt("first")
     await session.close()
 
-    assert session.facts.file is None
+    assert session.entries.log.file is None
     assert not (stage.agent_dir / "sessions").exists()
 
 
@@ -84,7 +84,7 @@ async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path
     stage = Stage(tmp_path, says("one"))
     session = await stage.open()
     await session.prompts.prompt("first")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
     with pytest.raises(PiError, match="not found"):

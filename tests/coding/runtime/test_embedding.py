@@ -270,7 +270,7 @@ async def test_the_environment_and_the_clock_are_those_that_are_given(tmp_path: 
     await session.dispose()
 
     assert "green" in str(session.messages)
-    assert session.facts.header.timestamp == "2023-11-14T22:13:20.000Z"
+    assert session.entries.log.header.timestamp == "2023-11-14T22:13:20.000Z"
 
 
 async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ async def test_settings_of_the_tool_take_effect_with_a_reload(tmp_path: Path) ->
     shown = []
     for settings in ("{}", EXTENDED, '{"bash": {"enabled": false}}'):
         stage.write(".pi/agent/settings.json", settings)
-        await session.extensions.reload()
+        await session.sessions.reload()
         tools = {tool.name: tool for tool in session._core.toolbox.active()}
         bash = tools.get("bash")
         shown.append(bash and "async" in bash.declaration.parameters["properties"])

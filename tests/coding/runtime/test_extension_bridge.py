@@ -51,7 +51,7 @@ async def test_another_session_may_be_prevented(tmp_path: Path) -> None:
         assert (await play.session.new_session()).cancelled
         assert (await play.session.switch_session("/x.jsonl")).cancelled
         await play.session.prompt("hello")
-        leaf = play.session.facts.leaf_id
+        leaf = play.session.entries.log.leaf_id
         assert not (await play.session.sessions.clone()).cancelled
 
     assert asked == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
@@ -90,7 +90,7 @@ async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
 
     async with playing(tmp_path, extension) as play:
         commands = [command.name for command in play.session.facts.commands()]
-        await play.session.extensions.reload()
+        await play.session.sessions.reload()
         assert commands == ["skill:tidy"]
         assert commands == [command.name for command in play.session.facts.commands()]
 

@@ -63,7 +63,7 @@ async def test_what_extensions_offer_is_listed(tmp_path: Path) -> None:
         assert mode is not None
         assert (mode.label, extensions.input_mode("x")) == ("shout", None)
         assert [flag.name for _, flag in extensions.flags()] == ["loud"]
-        assert extensions.markdown("hi") == "HI"
+        assert extensions.views.markdown("hi", {}) == "HI"
         assert extensions.clashes() == []
 
 
@@ -116,7 +116,7 @@ async def test_a_failing_command_is_only_reported(
     async with playing(tmp_path, extension) as play:
         await play.session.prompt("/boom")
         assert await play.session.extensions.press("ctrl+b")
-        assert play.session.extensions.markdown("text") == "text"
+        assert play.session.extensions.views.markdown("text", {}) == "text"
         await asyncio.sleep(0)
 
         failed = [(each.extension_path, each.error) for each in play.emitted("ExtensionFailed")]

@@ -77,7 +77,7 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
     first = await stage.open()
     await first.prompt("/nap now")
     await first.prompt("hi")
-    file = first.facts.file
+    file = first.entries.log.file
     await first.close()
     assert file is not None
 
@@ -99,10 +99,10 @@ async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_t
             pi.on("resources_discover", lambda event, ctx: {"theme_paths": known})
 
     async with playing(tmp_path, extension) as play:
-        extensions = play.session.extensions
+        extensions = play.session.extensions.hosting
         reported = [extensions.theme_paths]
         known.clear()
-        await extensions.reload()
+        await play.session.sessions.reload()
         reported.append(extensions.theme_paths)
 
     assert reported == [(play.stage.cwd / "themes/mine.json",), ()]
@@ -121,7 +121,7 @@ async def test_nothing_is_loaded_for_extensions_that_sleep_before_one_is_called(
         assert [each.name for each in session.facts.commands()] == ["nap"]
         assert (extensions.find("/nap now"), extensions.find("/else")) == ("nap", None)
         assert (extensions.shortcuts(), extensions.views.has_any("tool")) == ({}, False)
-        assert extensions.markdown("*text*") == "*text*"
+        assert extensions.views.markdown("*text*", {}) == "*text*"
         await session.prompt("/else")
         assert session._core.extensions.host is None
     finally:

@@ -40,7 +40,7 @@ async def test_extensions_of_the_original_are_listed_and_no_error(tmp_path: Path
     stage.write(".pi/agent/settings.json", "{")
     session = await stage.open()
 
-    assert list(session.extensions.foreign()) == [str(path)]
+    assert list(session.extensions.foreign) == [str(path)]
     assert list(session.extensions.infos()) == []
     assert [text for text in stage.reports if "original" in text] == [
         "1 of the extensions here is written for the original pi and stays unused;"

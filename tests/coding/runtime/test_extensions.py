@@ -28,13 +28,13 @@ async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
 ) -> None:
     stage = Stage(tmp_path, says("ok"))
     session = await stage.open()
-    leaving = asyncio.ensure_future(session.extensions.wait_for_shutdown())
+    leaving = asyncio.ensure_future(session.extensions.shutdown_requested.wait())
     try:
         await session.start()
         assert (session.extensions.infos(), session.extensions.find("/bye")) == ((), None)
         stage.write(".pi/agent/extensions/late.py", EXTENSION)
 
-        await session.extensions.reload()
+        await session.sessions.reload()
         await session.prompt("hi")
         assert session.extensions.find("/bye") == "bye"
         await session.prompt("/bye")

@@ -13,7 +13,7 @@ async def test_modes_can_ask_the_extensions_of_a_session_also_if_there_are_none(
     session = await stage.open()
     port: ExtensionsPort = session.extensions
 
-    assert (*port.infos(), *port.foreign()) == ()
+    assert (*port.infos(), *port.foreign) == ()
     assert not await port.take("$ ls")
     assert await port.references("rule://") == ()
     await session.close()

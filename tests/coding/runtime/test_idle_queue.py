@@ -27,7 +27,7 @@ class Noted:
 async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
-    waiting = session.prompts._when_idle
+    waiting = session.runs.when_idle
     order: list[str] = []
 
     async def act() -> None:
@@ -52,7 +52,7 @@ async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_p
 async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
-    waiting = session.prompts._when_idle
+    waiting = session.runs.when_idle
     order: list[str] = []
     act = Noted(order)
 
@@ -72,7 +72,7 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
 async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
-    waiting = session.prompts._when_idle
+    waiting = session.runs.when_idle
     begun, end = asyncio.Event(), asyncio.Event()
     order: list[str] = []
 
@@ -98,7 +98,7 @@ async def test_one_that_fails_does_not_keep_the_others(
 ) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
-    waiting = session.prompts._when_idle
+    waiting = session.runs.when_idle
     done: list[str] = []
 
     async def fails() -> None:
@@ -125,7 +125,7 @@ async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
     async def act() -> None:
         await never.wait()
 
-    session.prompts._when_idle.add(act)
+    session.runs.when_idle.add(act)
     await asyncio.sleep(0)
     await session.close()
 
@@ -133,7 +133,7 @@ async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
 async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
-    waiting = session.prompts._when_idle
+    waiting = session.runs.when_idle
     order: list[str] = []
     act = Noted(order)
 

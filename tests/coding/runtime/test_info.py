@@ -53,7 +53,7 @@ async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     lines = file.read_bytes().splitlines()[1:]
     first = msgspec.json.decode(lines[0])["id"]
@@ -75,7 +75,7 @@ async def test_names_and_labels_are_cleaned_and_emitted(tmp_path: Path) -> None:
     await session.facts.rename("  my\nname\x1b[31m  ")
     with pytest.raises(PiError, match="Session name cannot be empty"):
         await session.facts.rename("   ")
-    await session.facts.label(session.facts.leaf_id or "", "mark")
+    await session.facts.label(session.entries.log.leaf_id or "", "mark")
     with pytest.raises(PiError, match="Entry not found"):
         await session.facts.label("nope", "mark")
 
@@ -100,8 +100,8 @@ async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> No
     session = await stage.open()
 
     assert session.facts.last_answer() is None
-    assert not session.facts.is_saved
-    assert session.facts.problem is None
+    assert not session.entries.log.is_saved
+    assert session.entries.log.problem is None
     assert session.facts.context_usage() is not None
     await session.close()
 
@@ -119,5 +119,5 @@ async def test_a_session_whose_folder_is_gone_goes_on_in_the_folder_of_before(
 
     await session.sessions.switch(file)
 
-    assert (session.facts.header.cwd, session.facts.cwd) == (str(gone), here)
+    assert (session.entries.log.header.cwd, session.facts.cwd) == (str(gone), here)
     await session.close()

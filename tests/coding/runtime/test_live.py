@@ -30,7 +30,7 @@ async def test_long_outputs_are_artifacts_of_the_session_and_go_with_its_forks(
     session = await stage.open()
     await session.prompts.prompt("count")
     text = session._core.artifacts.read(0)
-    source, leaf = session.facts.file, session.facts.leaf_id
+    source, leaf = session.entries.log.file, session.entries.log.leaf_id
     assert source is not None
     assert leaf is not None
     await session.sessions.clone()

@@ -21,7 +21,7 @@ async def test_requests_carry_the_session_and_its_settings(tmp_path: Path) -> No
     await session.close()
     options = stage.provider.requests[0].options
 
-    assert options.session_id == session.facts.header.id
+    assert options.session_id == session.entries.log.header.id
     assert (options.transport, options.timeout_ms, options.cache_retention) == ("sse", 0, "long")
     assert options.thinking_budgets is not None
     assert options.thinking_budgets["low"] == 7

@@ -127,10 +127,10 @@ async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path
 async def test_models_without_credentials_are_known_but_not_available(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
-    known = {model.provider for model in session.models.known()}
+    known = {model.provider for model in session.models.registry.get_all()}
 
     assert "anthropic" in known
-    assert "anthropic" not in {model.provider for model in session.models.available()}
+    assert "anthropic" not in {model.provider for model in session.models.registry.get_available()}
     await session.close()
 
 
@@ -154,17 +154,21 @@ async def test_discovered_models_are_offered_and_available_once_they_were_chosen
         stage = beside_ollama(tmp_path, server.url)
         session = await stage.open(model=None)
         await session.models.discover()
-        offered = {model.id for model in session.models.offered() if model.provider == "ollama"}
-        before = {model.provider for model in session.models.available()}
-        (found,) = session.models.found()
+        offered = {
+            model.id
+            for model in session.models.registry.get_offered()
+            if model.provider == "ollama"
+        }
+        before = {model.provider for model in session.models.registry.get_available()}
+        (found,) = session.models.registry.not_chosen()
         await session.models.select("ollama/qwen3:8b")
-        after = [model.id for model in session.models.available()]
+        after = [model.id for model in session.models.registry.get_available()]
         await session.close()
         await stage.registry.models.close()
 
     assert (offered, before) == ({"qwen3:8b"}, {"local", "demo"})
     assert (found.provider, found.state) == ("ollama", "new")
-    assert (after, session.models.found()) == (["qwen3:8b"], ())
+    assert (after, session.models.registry.not_chosen()) == (["qwen3:8b"], ())
 
 
 async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path: Path) -> None:
@@ -230,7 +234,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
     session = await resumed.open()
     await session.prompts.prompt("hello")
-    file = session.facts.file
+    file = session.entries.log.file
     assert file is not None
     await session.close()
     assert await find(resumed, open_log=lambda location: open_session(file, location)) is None

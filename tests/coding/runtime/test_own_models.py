@@ -86,7 +86,7 @@ async def test_a_model_that_was_written_down_meanwhile_can_be_chosen(tmp_path: P
     assert (await session.models.select("mine/late")).id == "late"
     stage.write(FILE, mine("later"))
     await session.models.discover()
-    assert "later" in [model.id for model in session.models.available()]
+    assert "later" in [model.id for model in session.models.registry.get_available()]
     with pytest.raises(PiError, match="Model not found"):
         await session.models.select("mine/never")
     await session.close()

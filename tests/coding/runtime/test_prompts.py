@@ -164,7 +164,7 @@ async def test_queue_modes_of_the_settings_apply_on_reload(tmp_path: Path) -> No
     stage = Stage(tmp_path)
     async with await stage.open() as session:
         stage.write(".pi/agent/settings.json", '{"steeringMode": "all", "followUpMode": "all"}')
-        await session.extensions.reload()
+        await session.sessions.reload()
         state = session.facts.state()
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
@@ -178,7 +178,7 @@ async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: P
     (other / ".pi" / "settings.json").write_text('{"steeringMode": "all"}')
     async with await stage.open(cwd=other) as there:
         await there.prompts.prompt("one")
-        file = there.facts.file
+        file = there.entries.log.file
     assert file is not None
     async with await stage.open() as session:
         session.prompts.set_queue_modes(follow_up="all")

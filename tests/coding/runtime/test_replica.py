@@ -12,6 +12,7 @@ from pi.ai.providers.faux import calls, says
 from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
+from pi.coding.extension_host.control import SessionControl
 from pi.coding.port.remote import FeedItem, Replica
 from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
@@ -39,8 +40,8 @@ async def shown(
         playing(tmp_path / "here") as here,
     ):
         feed = apis[0].feed()
-        header = msgspec.to_builtins(there.host.session.talk.log.header)
-        replica = await here.host.session.control.open_replica(header, remote)
+        header = msgspec.to_builtins(there.session.entries.log.header)
+        replica = await SessionControl(here.session).open_replica(header, remote)
         assert replica is not None
         await act(there, here, feed, replica, remote)
         feed.close()
@@ -76,7 +77,7 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
         await there.session.prompt("good bye")
         await follow(feed, replica)
 
-        assert here.session.facts.leaf_id == there.session.facts.leaf_id
+        assert here.session.entries.log.leaf_id == there.session.entries.log.leaf_id
         assert here.session.messages == there.session.messages
         assert len(moves) == 2  # the snapshot, and the move itself
 
@@ -165,7 +166,7 @@ async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
         states = []
         for kind in ("agent_start", "agent_settled"):
             await replica.receive({"kind": "event", "data": {"type": kind}})
-            states.append((here.session.state.is_streaming, here.host.session.runs.idle))
+            states.append((here.session.state.is_streaming, here.session.runs.idle))
 
         assert states == [(True, False), (False, True)]
 
@@ -178,8 +179,8 @@ async def test_a_reader_that_was_far_behind_catches_up(tmp_path: Path) -> None:
         playing(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
         playing(tmp_path / "here") as here,
     ):
-        header = msgspec.to_builtins(there.host.session.talk.log.header)
-        replica = await here.host.session.control.open_replica(header, FakeRemote())
+        header = msgspec.to_builtins(there.session.entries.log.header)
+        replica = await SessionControl(here.session).open_replica(header, FakeRemote())
         assert replica is not None
         feed = apis[0].feed(size=3)
         await replica.receive(await anext(feed))
@@ -196,7 +197,7 @@ async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
 
     async with playing(tmp_path, loyal) as play:
         header = {"id": "x", "timestamp": "", "cwd": "/somewhere"}
-        control = play.host.session.control
+        control = SessionControl(play.session)
 
         assert await control.open_replica(header, FakeRemote()) is None
 
@@ -205,7 +206,7 @@ async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         before = play.session.session_id
         with pytest.raises(SessionProblem, match="Invalid session header"):
-            await play.host.session.control.open_replica({"id": 1}, FakeRemote())
+            await SessionControl(play.session).open_replica({"id": 1}, FakeRemote())
 
         assert play.session.session_id == before
 
@@ -220,8 +221,8 @@ async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) ->
     async with playing(tmp_path, extension) as play:
         facts = play.session.facts
         own = ([each.name for each in facts.commands()], facts.runs_here)
-        header = msgspec.to_builtins(facts.header)
-        await play.host.session.control.open_replica({**header, "id": "x"}, FakeRemote("prompt"))
+        header = msgspec.to_builtins(play.session.entries.log.header)
+        await SessionControl(play.session).open_replica({**header, "id": "x"}, FakeRemote("prompt"))
         shown = ([each.name for each in facts.commands()], facts.runs_here)
 
     assert (own, shown) == ((["leave", "fix"], True), (["leave"], False))

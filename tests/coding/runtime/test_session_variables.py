@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.records import replace
-from pi.coding.runtime.live import image_limits, session_variables
+from pi.coding.runtime.live import image_limits
 from pi.coding.tools.images import ImageLimits
 from tests.coding.runtime.stage import Stage
 
@@ -28,8 +28,8 @@ async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path
 async def test_a_session_in_memory_has_no_file_variable(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open(persistent=False)
-    variables = session_variables(session._core)
+    variables = session._bootstrap._tool_support.variables()
     await session.close()
 
     assert "PI_SESSION_FILE" not in variables
-    assert variables["PI_SESSION_ID"] == session.facts.header.id
+    assert variables["PI_SESSION_ID"] == session.entries.log.header.id

@@ -32,7 +32,7 @@ async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: P
     await session.close()
 
     asked = stage.provider.requests[-1].options
-    assert asked.session_id == f"{session.facts.header.id}-compaction"
+    assert asked.session_id == f"{session.entries.log.header.id}-compaction"
     assert asked.reasoning == "low"
     assert stage.order == [
         "compaction_start",

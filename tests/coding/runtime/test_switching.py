@@ -28,16 +28,16 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("sunflower")
-    first = session.facts.file
+    first = session.entries.log.file
     await stage.clock.advance(5)
     assert session.since_session_ms() == 5000
     replaced = await session.sessions.new("/some/parent.jsonl")
 
     assert not replaced.cancelled
     assert session.since_session_ms() == 0
-    assert session.facts.header.parent_session == "/some/parent.jsonl"
+    assert session.entries.log.header.parent_session == "/some/parent.jsonl"
     assert kinds(session) == ["model_change", "thinking_level_change"]
-    assert session.facts.file != first
+    assert session.entries.log.file != first
     await session.prompts.prompt("new")
     assert "sunflower" not in str(stage.provider.requests[1].messages)
     await session.close()
@@ -75,14 +75,14 @@ async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Pat
     session = await stage.open()
     await session.prompts.prompt("one")
     await session.prompts.prompt("two")
-    original = session.facts.file
+    original = session.entries.log.file
     assert original is not None
     before = original.read_bytes()
     forked = await session.sessions.fork(session.facts.fork_points()[1].entry_id)
 
     assert forked.text == "two"
     assert [point.text for point in session.facts.fork_points()] == ["one"]
-    assert session.facts.header.parent_session == str(original)
+    assert session.entries.log.header.parent_session == str(original)
     await session.prompts.prompt("instead")
     assert original.read_bytes() == before
     await session.close()
@@ -105,7 +105,7 @@ async def test_a_session_open_in_another_process_can_be_forked(
     stage = Stage(tmp_path, says("a"), says("b"))
     theirs = await stage.open()
     await theirs.prompts.prompt("one")
-    file = theirs.facts.file
+    file = theirs.entries.log.file
     assert file is not None
     mine = await stage.open()
     with pytest.raises(SessionInUse):
@@ -113,7 +113,7 @@ async def test_a_session_open_in_another_process_can_be_forked(
 
     await mine.sessions.fork_file(file)
 
-    assert mine.facts.header.parent_session == str(file)
+    assert mine.entries.log.header.parent_session == str(file)
     assert [point.text for point in mine.facts.fork_points()] == ["one"]
     before = file.read_bytes()
     await mine.prompts.prompt("two")
@@ -126,7 +126,7 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    first = session.facts.file
+    first = session.entries.log.file
     assert first is not None
     await session.sessions.new()
     started: list[object] = []
@@ -134,7 +134,7 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     stage.bus.subscribe(SessionSwitchEvent, started.append)
     await session.sessions.switch(first)
 
-    assert session.facts.file == first
+    assert session.entries.log.file == first
     assert [point.text for point in session.facts.fork_points()] == ["one"]
     assert started == [
         SessionSwitchEvent(reason="resume", previous_session_file=None),
@@ -150,7 +150,7 @@ async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None
     started = stage.seen(session, ToolExecutionStart)
     run = asyncio.create_task(session.prompts.prompt("go"))
     await started.wait()
-    first = session.facts.file
+    first = session.entries.log.file
     assert first is not None
     await session.sessions.new()
     await run
@@ -165,13 +165,13 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
     session = await stage.open()
     await session.prompts.prompt("one")
     stage.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
-    id = session.facts.header.id
+    id = session.entries.log.header.id
 
     assert (await session.sessions.new()).cancelled
     assert (await session.sessions.clone()).cancelled
-    assert session.facts.file is not None
-    assert (await session.sessions.fork_file(session.facts.file)).cancelled
-    assert session.facts.header.id == id
+    assert session.entries.log.file is not None
+    assert (await session.sessions.fork_file(session.entries.log.file)).cancelled
+    assert session.entries.log.header.id == id
     await session.close()
 
 
@@ -184,7 +184,7 @@ async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
         await session.sessions.clone()
     await session.prompts.prompt("one")
     with pytest.raises((PiError, CannotFork), match="Invalid entry ID"):
-        await session.sessions.fork(session.facts.leaf_id or "")
+        await session.sessions.fork(session.entries.log.leaf_id or "")
     await session.close()
 
 
@@ -198,7 +198,7 @@ async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Pat
     await session.prompts.prompt("two")
     await session.close()
 
-    assert session.facts.file is None
+    assert session.entries.log.file is None
     assert not (stage.agent_dir / "sessions").exists()
 
 
@@ -206,12 +206,12 @@ async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    first = session.facts.file
+    first = session.entries.log.file
     await session.sessions.hand_off("Go on with the wall.")
     await session.prompts.prompt("go")
     await session.close()
 
-    assert session.facts.header.parent_session == str(first)
+    assert session.entries.log.header.parent_session == str(first)
     asked = str(stage.provider.requests[1].messages)
     assert "Go on with the wall." in asked
     assert "'one'" not in asked
@@ -221,14 +221,14 @@ async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("sunflower")
-    assert session.facts.file is not None
-    path = stage.write("session.jsonl", session.facts.file.read_text())
+    assert session.entries.log.file is not None
+    path = stage.write("session.jsonl", session.entries.log.file.read_text())
     before = path.read_bytes()
     await session.sessions.new()
     replaced = await session.sessions.import_file(path)
 
     assert not replaced.cancelled
-    assert session.facts.file not in (None, path)
+    assert session.entries.log.file not in (None, path)
     assert "user" in kinds(session)
     assert path.read_bytes() == before
     await session.close()
@@ -244,7 +244,7 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     stage.bus.subscribe(SessionStartEvent, lambda event: heard.append(f"started {event.reason}"))
     stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     stage.write(".pi/agent/prompts/greet.md", "Say hello")
-    await session.extensions.reload()
+    await session.sessions.reload()
 
     assert session.session_id == before
     assert session.settings.values.quiet_startup
@@ -267,7 +267,7 @@ WAYS: dict[str, Callable[[AgentSession, Path], Awaitable[object]]] = {
     "fork a file": lambda session, file: session.sessions.fork_file(file),
     "resume": lambda session, file: session.sessions.switch(file),
     "hand off": lambda session, file: session.sessions.hand_off("what was done"),
-    "reload": lambda session, file: session.extensions.reload(),
+    "reload": lambda session, file: session.sessions.reload(),
 }
 EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\n"
 
@@ -310,7 +310,7 @@ async def test_what_came_later_is_asked_about_before_it_is_read(
     stage, ask = Stage(tmp_path, says("a")), Asked(None, True)
     async with await stage.open(ask_trust=ask) as session:
         await session.prompts.prompt("one")
-        file = session.facts.file
+        file = session.entries.log.file
         assert file is not None
         ran = arrive(stage)
         another = tmp_path / "another.jsonl"
@@ -343,7 +343,7 @@ async def test_an_answer_holds_for_the_sessions_that_follow(
         arrive(stage)
         for _ in range(2):
             await session.sessions.new()
-            await session.extensions.reload()
+            await session.sessions.reload()
 
             assert (len(ask.folders), project_is_read(session)) == (1, trusted)
 
@@ -385,7 +385,7 @@ async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> N
     other.mkdir()
     async with await stage.open(cwd=other) as session:
         await session.prompts.prompt("one")
-        file = session.facts.file
+        file = session.entries.log.file
     assert file is not None
     async with await stage.open(ask_trust=ask) as session:
         ran = arrive(stage, folder="other")
@@ -415,13 +415,13 @@ async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_pa
     stage = Stage(tmp_path, says("a"), says("b"))
     async with await stage.open() as session:
         await session.prompts.prompt("one")
-        file = session.facts.file
+        file = session.entries.log.file
         stage.write(".pi/agent/trust.json", "broken")
         with pytest.raises(BadTrustFile):
             await session.sessions.clone()
         (stage.agent_dir / "trust.json").unlink()
 
-        assert session.facts.file == file
+        assert session.entries.log.file == file
         await session.prompts.prompt("two")
         [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
         await session.sessions.switch(clone)  # its lock is free

@@ -43,7 +43,7 @@ async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Pa
     stage = Stage(tmp_path, says("a"), says("b"), says("We tried B."), says("c"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    answer = session.facts.leaf_id
+    answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
     moved = await session.tree.go_to(answer, summarize=True, label="tried")
@@ -59,13 +59,13 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    answer = session.facts.leaf_id
+    answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
-    leaf = session.facts.leaf_id
+    leaf = session.entries.log.leaf_id
     end = stage.bus.subscribe(SessionBeforeTreeEvent, lambda question: TreeDecision(cancel=True))
     assert await session.tree.go_to(answer) == Navigated(cancelled=True)
-    assert session.facts.leaf_id == leaf
+    assert session.entries.log.leaf_id == leaf
     end()
     stage.bus.subscribe(
         SessionBeforeTreeEvent, lambda question: TreeDecision(summary=Notes(summary="theirs"))
@@ -80,7 +80,7 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    answer = session.facts.leaf_id
+    answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
     notes = TreeDecision(summary=Notes(summary="theirs"), label="left")
@@ -100,17 +100,17 @@ async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: P
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    answer = session.facts.leaf_id
+    answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
-    leaf = session.facts.leaf_id
+    leaf = session.entries.log.leaf_id
     stage.provider.add(ProviderUnavailable("503: busy", status=503))
     move = asyncio.create_task(session.tree.go_to(answer, summarize=True))
     await stage.clock.advance(1)
     session.tree.abort()
 
     assert await move == Navigated(cancelled=True, aborted=True)
-    assert session.facts.leaf_id == leaf
+    assert session.entries.log.leaf_id == leaf
     await session.close()
 
 

@@ -227,22 +227,42 @@ class Theatre:
         if self.before_open is not None:
             await self.before_open(opening)
         self.session = await self.stage.open(**self.options)
-        return OpenedSession(
-            port=self.session,
-            host=self.stage.host,
-            lines=self.lines,
-            messages=self.messages,
-            begin=self.begin,
-            welcome=self.welcome,
-            news=self.news,
-            themes=self.themes,
-            command=self.command,
-            leave=lambda: "To resume this session: pi --session x",
-        )
+        return TheatreSession(self, self.session)
 
     def _commands(self, ui: Ui) -> FewCommands:
         self.commands = FewCommands(ui)
         return self.commands
+
+
+class TheatreSession(OpenedSession):
+    """The session of a theatre, with what a test sets."""
+
+    def __init__(self, theatre: Theatre, session: AgentSession) -> None:
+        super().__init__(
+            session,
+            theatre.stage.host,
+            lines=theatre.lines,
+            messages=theatre.messages,
+            command=theatre.command,
+        )
+        self._theatre = theatre
+
+    def themes(self) -> Sequence[Path]:
+        return super().themes() if self._theatre.themes is None else self._theatre.themes()
+
+    async def begin(self) -> None:
+        if self._theatre.begin is not None:
+            await self._theatre.begin()
+
+    async def welcome(self, ui: Ui) -> None:
+        if self._theatre.welcome is not None:
+            await self._theatre.welcome(ui)
+
+    async def news(self) -> str:
+        return "" if self._theatre.news is None else await self._theatre.news()
+
+    def leave(self) -> str:
+        return "To resume this session: pi --session x"
 
 
 async def _never(ui: Ui, folder: Path) -> TrustChoice | None:

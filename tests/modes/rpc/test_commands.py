@@ -88,7 +88,7 @@ async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: P
     session = await stage.open()
     for prompt in ("first", "second"):
         await session.prompts.prompt(prompt)
-    file = session.facts.file
+    file = session.entries.log.file
     first, second = session.facts.fork_points()
     moved = await COMMANDS["branch"](
         session, Request(command="branch", fields={"entryId": second.entry_id})
@@ -98,7 +98,7 @@ async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: P
     )
 
     assert msgspec.to_builtins(moved)["text"] == "second"
-    assert (points, session.facts.file) == ({"messages": [first, second]}, file)
+    assert (points, session.entries.log.file) == ({"messages": [first, second]}, file)
     await session.close()
 
 

@@ -127,7 +127,7 @@ class CompactionRun:
             previous=before.previous,
             options=self._options,
             models=models,
-            ask=lambda model: session.ask(model, self._request.reason, model == models[-1]),
+            ask=lambda model: session.ask(model, self._request.reason, is_last=model == models[-1]),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():

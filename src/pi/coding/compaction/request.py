@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pi.agent.agent import Agent
 from pi.ai.models.model import Model
@@ -35,23 +35,53 @@ class CompactionRequest(Record):
     """Id of a response to hide from the model after the compaction has succeeded."""
 
 
-class CompactionSession(Record):
-    """What a compaction needs from its session. Callables: settings and models may change."""
+class CompactionSession(Protocol):
+    """What a compaction needs from its session; settings and models may change."""
 
-    conversation: Callable[[], SessionConversation]
-    add: Callable[[KnownEntry], Awaitable[KnownEntry]]
-    """Appends an entry, and emits it if its kind is public."""
-    bus: EventBus
-    emit: EmitEvent
-    clock: Clock
-    options: Callable[[], CompactionOptions]
-    agent: Agent
-    """Its current model writes the summaries."""
-    fallbacks: Callable[[], Sequence[Model]]
-    """Models to use when the session's own model returns no summary."""
-    ask: Callable[[Model, CompactionReason, bool], Ask]
-    """Returns the function that calls a model; the last argument says whether it is the last model.
-    """
-    hand_off: Callable[[str], Awaitable[None]]
-    """Continues in a new session that begins with a document."""
-    strategies: Mapping[str, Strategy]
+    @property
+    def bus(self) -> EventBus:
+        """The bus of the session."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock."""
+        ...
+
+    @property
+    def strategies(self) -> Mapping[str, Strategy]:
+        """All strategies by name."""
+        ...
+
+    def conversation(self) -> SessionConversation:
+        """The current conversation."""
+        ...
+
+    def options(self) -> CompactionOptions:
+        """The current settings."""
+        ...
+
+    @property
+    def agent(self) -> Agent:
+        """The agent; its current model writes the summaries."""
+        ...
+
+    def fallbacks(self) -> Sequence[Model]:
+        """Models to use when the session's own model returns no summary."""
+        ...
+
+    def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
+        """Return the function that calls ``model``; ``is_last`` if no other model follows."""
+        ...
+
+    async def add(self, draft: KnownEntry, /) -> KnownEntry:
+        """Append an entry, and emit it if its kind is public."""
+        ...
+
+    async def emit(self, event: Any, /) -> None:
+        """Emit a public event."""
+        ...
+
+    async def hand_off(self, document: str, /) -> None:
+        """Continue in a new session that begins with a document."""
+        ...

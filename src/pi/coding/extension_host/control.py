@@ -1,28 +1,21 @@
-"""Protocols of the session for extensions: its parts, and replacing it."""
+"""``SessionControl``: replaces the session or moves its leaf, for extensions."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.port.results import SubSession
-from pi.coding.port.session import NestedSession
+from pi.base.tasks import maybe_await
+from pi.coding.port.session import SessionPort
 from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
-    from pi.coding.extension_host.session_parts import (
-        SessionEvents,
-        SessionFacts,
-        SessionModels,
-        SessionPlace,
-        SessionRuns,
-        SessionTalk,
-        SessionTools,
-    )
     from pi.coding.port.remote import Remote, Replica
+
+Setup: TypeAlias = Callable[[SessionLog], Awaitable[None] | None]
 
 
 class Cancelled(Record):
@@ -40,96 +33,69 @@ class TreeOptions(TypedDict, total=False):
     label: str
 
 
-class SessionControl(Protocol):
-    """Replaces the session or moves its leaf; only while the agent is idle."""
+class SessionControl:
+    """Replaces the session or moves its leaf; only while the agent is idle.
 
-    async def wait_for_idle(self) -> None:
-        """Wait until no run is in progress."""
-        ...
+    Modes abort the current run instead. Unlike a context it stays usable after the session was
+    replaced.
+    """
+
+    def __init__(self, session: SessionPort) -> None:
+        self._session = session
+        self.wait_for_idle = session.wait_for_idle
+        """Waits until no run is in progress."""
+        self.when_idle = session.runs.when_idle.add
+        """Calls a function when idle next; prompts wait for it, if ``before_next_prompt``."""
+        self.open_nested = session.open_nested
+        """Opens a nested session."""
 
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
-        """Start a new session; ``setup`` gets its log before events are emitted."""
-        ...
+        """Start a new session; ``setup`` gets its log before anything is said there."""
+        self._session.runs.require_idle()
+        done = await self._session.sessions.new(parent_session)
+        if setup is not None and not done.cancelled:
+            await maybe_await(setup(self._session.entries.log))
+        return Cancelled(cancelled=done.cancelled)
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
         """Continue in a copy of the branch up to an entry."""
-        ...
+        self._session.runs.require_idle()
+        if position == "before":
+            return await self._session.sessions.fork(entry_id)
+        return await self._session.sessions.fork_at(entry_id)
 
     async def switch_session(self, path: Path | str) -> Cancelled:
         """Continue the session of a file."""
-        ...
+        self._session.runs.require_idle()
+        done = await self._session.sessions.switch(Path(path))
+        return Cancelled(cancelled=done.cancelled)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Continue after another entry of this session."""
-        ...
+        self._session.runs.require_idle()
+        return await self._session.tree.go_to(
+            entry_id,
+            summarize=how.get("summarize", False),
+            instructions=how.get("custom_instructions", ""),
+            replace_instructions=how.get("replace_instructions", False),
+            label=how.get("label", ""),
+        )
 
     async def reload(self) -> None:
         """Reload settings, resources and extensions."""
-        ...
+        await self._session.sessions.reload()
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Show a remote session; ``None`` if an extension cancelled it."""
-        ...
-
-    def when_idle(
-        self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True
-    ) -> None:
-        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
-        ...
+        self._session.runs.require_idle()
+        return await self._session.sessions.open_replica(header, remote)
 
     def shutdown(self) -> None:
-        """Request the end of the program."""
-        ...
+        """Request the end of the program once the agent is idle."""
 
-    async def open_nested(self, spec: SubSession) -> NestedSession:
-        """Open a nested session."""
-        ...
+        async def end() -> None:
+            self._session.extensions.shutdown_requested.set()
 
-
-Setup: TypeAlias = Callable[[SessionLog], Awaitable[None] | None]
-
-
-class HostedSession(Protocol):
-    """The session of the extensions."""
-
-    @property
-    def place(self) -> SessionPlace:
-        """Working directory and services."""
-        ...
-
-    @property
-    def talk(self) -> SessionTalk:
-        """The conversation."""
-        ...
-
-    @property
-    def runs(self) -> SessionRuns:
-        """Runs of the agent."""
-        ...
-
-    @property
-    def models(self) -> SessionModels:
-        """Models and thinking level."""
-        ...
-
-    @property
-    def tools(self) -> SessionTools:
-        """The tools."""
-        ...
-
-    @property
-    def facts(self) -> SessionFacts:
-        """Queries."""
-        ...
-
-    @property
-    def events(self) -> SessionEvents:
-        """Public events."""
-        ...
-
-    @property
-    def control(self) -> SessionControl:
-        """Replacing the session."""
-        ...
+        self.when_idle(end)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from contextvars import Context
 from pathlib import Path
 
+from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
+from pi.base.tasks import TaskScope
 from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
@@ -18,17 +21,21 @@ from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
-from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.errors import ExtensionFailed, error_text
 from pi.coding.extension_host.events.handlers import NAMES
 from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates
 from pi.coding.extension_host.loading.loader import ExtensionLoader
+from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
 log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 1.0
+"""Seconds to emit pending events when a session ends, such as a failed handler."""
 
 SHARED = SharedObjects()
 """Objects that outlive sessions; one set per process."""
@@ -51,9 +58,9 @@ class ExtensionHost:
         parent: ExtensionHost | None = None,
         on_stall: OnStall | None = None,
     ) -> None:
-        self._mode: Mode = mode
-        self._ui = ExtensionUI()
-        self._session: HostedSession | None = None
+        self._connection = HostConnection(cwd, mode)
+        self._tasks = TaskScope()
+        """Emits events of failures."""
         self._connections = ExitStack()
         """Disconnects credentials and model names from the model registry."""
         self._watchdog = Watchdog(clock)
@@ -69,61 +76,52 @@ class ExtensionHost:
         self.contributed: SessionWraps = SessionWraps(
             self.registries, bus, self.policy, self.failed, inherited
         )
-        self.updates = Updates(bus, lambda: self.session.talk.partial_answer)
+        self.updates = Updates(bus, lambda: self.session.runs.progress.partial_answer)
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
-        self._state = HostState(
+        self.providers = Providers()
+        self.next_turn = NextTurnMessages()
+        """Messages that are sent together with the next prompt."""
+        state = HostState(
             bus=bus,
             registries=self.registries,
-            providers=Providers(),
+            providers=self.providers,
             events=ExtensionChannel(self.failed),
-            next_turn=NextTurnMessages(),
+            next_turn=self.next_turn,
             shared=SHARED,
             agent_dir=agent_dir,
             environ=environ,
             flags=flags,
             failed=self.failed,
-            session=lambda: self._session,
-            ui=lambda: self._ui,
-            mode=lambda: self._mode,
-            cwd=cwd,
+            connection=self._connection,
             clock=clock,
             watchdog=self._watchdog,
         )
-        self.loading: ExtensionLoader = ExtensionLoader(
-            self._state, stalls=self._stalls, report=report
-        )
+        self.loading: ExtensionLoader = ExtensionLoader(state, stalls=self._stalls, report=report)
 
     def connect(self, registry: ModelRegistry) -> None:
         """Connect providers, credentials and model names of extensions to a registry."""
         self._connections.close()
-        self._state.providers.connect(registry.models)
+        self.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.ask_first(sources))
         self._connections.callback(registry.add_resolver(self._resolved))
 
-    def serve(self, session: HostedSession) -> None:
+    def bind(self, session: SessionPort) -> None:
         """Set the session that extensions belong to."""
-        self._session = session
+        self._connection.session = session
+        session.subscribe(self._connection.run_scopes.handle_event, kinds=(AgentEnd,))
+        session.runs.refresh_policies()
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
         """Set the user interface of extensions."""
-        self._ui, self._mode = ui, mode
+        self._connection.ui, self._connection.mode = ui, mode
 
     @property
-    def session(self) -> HostedSession:
+    def session(self) -> SessionPort:
         """The session of the extensions; it must be set."""
-        assert self._session is not None, "extensions have no session yet"
-        return self._session
-
-    @property
-    def providers(self) -> Providers:
-        """The providers of extensions."""
-        return self._state.providers
-
-    @property
-    def next_turn(self) -> NextTurnMessages:
-        """Messages that are sent together with the next prompt."""
-        return self._state.next_turn
+        session = self._connection.session
+        assert session is not None, "extensions have no session yet"
+        return session
 
     async def unload(self) -> None:
         """Unload all extensions; those of another session may follow."""
@@ -137,13 +135,18 @@ class ExtensionHost:
         self._connections.close()
         await self._watchdog.close()
         self._stalls.close()
+        await self._connection.run_scopes.close()
+        await self._tasks.settle(GRACE_SECONDS)
+        await self._tasks.close()
 
     def failed(self, owner: Owner, event: str, error: BaseException) -> None:
         """Report a failure to the log and to clients."""
         log.warning("%s failed at %s", owner.path, event, exc_info=error)
         failure = ExtensionFailed(extension_path=owner.path, event=event, error=error_text(error))
-        if self._session is not None:
-            self._session.events.emit_soon(failure)
+        if self._connection.session is not None:
+            # In an empty context: the caller may be part of a run, the event is not.
+            work = self._connection.session.emit(failure)
+            Context().run(self._tasks.start, work, name="extension event")
 
     def _handler_failed(self, owner: Owner, event: object, error: BaseException) -> None:
         if owner.rank == "core":
@@ -166,9 +169,9 @@ class ExtensionHost:
         return None
 
     def _tools_changed(self) -> None:
-        if self._session is not None:
-            self._session.tools.refresh()
+        if self._connection.session is not None:
+            self._connection.session.tools.refresh()
 
     def _policies_changed(self) -> None:
-        if self._session is not None:
-            self._session.runs.refresh_policies()
+        if self._connection.session is not None:
+            self._connection.session.runs.refresh_policies()

@@ -1,15 +1,19 @@
-"""Lifetimes: ``Scope`` ends what is started or registered in it."""
+"""Lifetimes: ``Scope`` ends what is registered in it, ``SessionLink`` is stale after it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
-from pi.coding.extension_host.errors import contained
+from pi.coding.extension_host.errors import ExtensionError, StaleSession, contained
+from pi.coding.port.session import SessionPort
+from pi.coding.port.ui import ExtensionUI, Mode
 
 
 class Registration:
@@ -114,3 +118,78 @@ class Scope:
 def _cancel(task: asyncio.Task[Any]) -> None:
     if not task.done():
         task.cancel()
+
+
+class RunScopes:
+    """The scopes that end with the current run, one for each scope of an extension."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[Scope, Scope] = {}
+
+    def inner(self, outer: Scope) -> Scope:
+        """Return the scope within ``outer`` that ends with the current run."""
+        if outer not in self._scopes:
+            self._scopes[outer] = outer.inner("run")
+        return self._scopes[outer]
+
+    async def handle_event(self, event: object) -> None:
+        """Close all scopes at the end of a run."""
+        if isinstance(event, AgentEnd):
+            await self.close()
+
+    async def close(self) -> None:
+        """Close all scopes."""
+        scopes, self._scopes = self._scopes, {}
+        for scope in scopes.values():
+            await scope.close()
+
+
+class HostConnection:
+    """What the extension host is connected to; each part may be replaced."""
+
+    def __init__(self, cwd: Path, mode: Mode) -> None:
+        self.cwd = cwd
+        """Where pi was started."""
+        self.mode = mode
+        self.ui = ExtensionUI()
+        self.session: SessionPort | None = None
+        """The session; ``None`` while extensions are loaded before it."""
+        self.run_scopes = RunScopes()
+
+
+class SessionLink:
+    """The connection of one extension to its session; the only place that checks staleness."""
+
+    def __init__(self, scope: Scope, connection: HostConnection) -> None:
+        self.scope = scope
+        self._connection = connection
+
+    @property
+    def run_scope(self) -> Scope:
+        """A scope that is closed with the current run. Raises ``ExtensionError`` without a run."""
+        if self.session.runs.idle:
+            raise ExtensionError("No run is active.", hint="pi.scope lasts as long as the session.")
+        return self._connection.run_scopes.inner(self.scope)
+
+    @property
+    def cwd(self) -> Path:
+        """The directory of the session, or where pi was started while there is none."""
+        if self._connection.session is None and not self.scope.closed:
+            return self._connection.cwd
+        return self.session.workspace.cwd
+
+    @property
+    def session(self) -> SessionPort:
+        """The session. Raises ``StaleSession`` once it was replaced."""
+        self.require_open()
+        if self._connection.session is None:
+            raise ExtensionError(
+                "The session does not exist yet: extensions are still loading.",
+                hint="Do this in a session_start handler, or later.",
+            )
+        return self._connection.session
+
+    def require_open(self) -> None:
+        """Raise ``StaleSession`` if the session has ended; for calls that need no session."""
+        if self.scope.closed:
+            raise StaleSession

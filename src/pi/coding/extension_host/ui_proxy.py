@@ -10,8 +10,7 @@ from pi.coding.bus import PASSED_ON, EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.extension_host.events.session import DialogKind, UiPromptEndEvent, UiPromptStartEvent
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.extension_host.scope import HostConnection, Registration, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
 from pi.coding.port.ui import ExtensionUI, Option, Placement
@@ -54,18 +53,17 @@ class ExtensionUIProxy:
 
     def __init__(
         self,
-        current: Callable[[], ExtensionUI],
+        link: SessionLink,
+        connection: HostConnection,
         *,
         owner: Owner,
-        scope: Scope,
-        link: SessionLink,
         bus: EventBus,
         watchdog: Watchdog,
         facts: Facts,
         failed: ReportHandlerFailure,
     ) -> None:
-        self._current = current
         self._link = link
+        self._connection = connection
         self._bus = bus
         self._watchdog = watchdog
         self._dialogs = OpenDialogs()
@@ -74,7 +72,7 @@ class ExtensionUIProxy:
         self._failed = failed
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
         """Functions that remove what is shown, by kind and key."""
-        scope.keep(Registration(self._end))
+        link.scope.keep(Registration(self._end))
 
     def __getattr__(self, name: str) -> Any:
         if not hasattr(ExtensionUI, name):
@@ -130,7 +128,7 @@ class ExtensionUIProxy:
     def set_status(self, key: str, text: str | None) -> None:
         """Set or remove a text in the status line."""
         self._screen.set_status(key, text)
-        self._track("status", key, text, lambda: self._current().set_status(key, None))
+        self._track("status", key, text, lambda: self._connection.ui.set_status(key, None))
 
     def set_fact(self, name: str, text: str | None) -> None:
         """Publish a fact about the session for others to show; ``None`` removes it."""
@@ -147,7 +145,7 @@ class ExtensionUIProxy:
     def set_title(self, title: str) -> None:
         """Set the title of the terminal window."""
         self._screen.set_title(title)
-        self._track("title", "", title or None, lambda: self._current().set_title(""))
+        self._track("title", "", title or None, lambda: self._connection.ui.set_title(""))
 
     # Widgets and rows -----------------------------------------------------------------------------
 
@@ -157,7 +155,7 @@ class ExtensionUIProxy:
         """Show lines above or below the editor."""
         shown = self._guarded_factory(f"widget {key}", lines) if callable(lines) else lines
         self._screen.set_widget(key, shown, placement=placement)
-        self._track("widget", key, lines, lambda: self._current().set_widget(key, None))
+        self._track("widget", key, lines, lambda: self._connection.ui.set_widget(key, None))
 
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
@@ -173,26 +171,31 @@ class ExtensionUIProxy:
     def set_footer(self, make: Make | None) -> None:
         """Replace the footer; ``None`` restores it."""
         self._screen.set_footer(make and self._guarded_factory("footer", make))
-        self._track("footer", "", make, lambda: self._current().set_footer(None))
+        self._track("footer", "", make, lambda: self._connection.ui.set_footer(None))
 
     def set_header(self, make: Make | None) -> None:
         """Replace the header; ``None`` restores it."""
         self._screen.set_header(make and self._guarded_factory("header", make))
-        self._track("header", "", make, lambda: self._current().set_header(None))
+        self._track("header", "", make, lambda: self._connection.ui.set_header(None))
 
     # While the agent works ------------------------------------------------------------------------
 
     def set_working_message(self, message: str | None = None) -> None:
         """Set the message shown during a run."""
         self._screen.set_working_message(message)
-        self._track("working", "message", message, lambda: self._current().set_working_message())
+        self._track(
+            "working", "message", message, lambda: self._connection.ui.set_working_message()
+        )
 
     def set_working_visible(self, *, visible: bool) -> None:
         """Show or hide the working indicator."""
         self._screen.set_working_visible(visible=visible)
         hidden = None if visible else True
         self._track(
-            "working", "hidden", hidden, lambda: self._current().set_working_visible(visible=True)
+            "working",
+            "hidden",
+            hidden,
+            lambda: self._connection.ui.set_working_visible(visible=True),
         )
 
     def set_working_indicator(
@@ -200,19 +203,21 @@ class ExtensionUIProxy:
     ) -> None:
         """Set the animation shown during a run."""
         self._screen.set_working_indicator(frames, interval)
-        self._track("working", "frames", frames, lambda: self._current().set_working_indicator())
+        self._track(
+            "working", "frames", frames, lambda: self._connection.ui.set_working_indicator()
+        )
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
         """Set the label of hidden thinking blocks."""
         self._screen.set_hidden_thinking_label(label)
-        self._track("thinking", "", label, lambda: self._current().set_hidden_thinking_label())
+        self._track("thinking", "", label, lambda: self._connection.ui.set_hidden_thinking_label())
 
     # The editor -----------------------------------------------------------------------------------
 
     def set_editor_component(self, make: Make | None) -> None:
         """Replace the editor; ``None`` restores it."""
         self._screen.set_editor_component(make)
-        self._track("editor", "", make, lambda: self._current().set_editor_component(None))
+        self._track("editor", "", make, lambda: self._connection.ui.set_editor_component(None))
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
         """Add completions. Returns a function that removes them."""
@@ -243,7 +248,7 @@ class ExtensionUIProxy:
     def _screen(self) -> ExtensionUI:
         """The current user interface. Raises ``StaleSession`` once the session has ended."""
         self._link.require_open()
-        return self._current()
+        return self._connection.ui
 
     async def _ask(
         self,

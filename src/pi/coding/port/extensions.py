@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -88,6 +89,7 @@ class ExtensionsPort(Protocol):
         """Registrations that have no effect, because their names are taken."""
         ...
 
+    @property
     def foreign(self) -> Sequence[str]:
         """Files that only the original pi can run."""
         ...
@@ -128,10 +130,6 @@ class ExtensionsPort(Protocol):
         """
         ...
 
-    def markdown(self, text: str, **about: Any) -> str:
-        """Return Markdown after the transforms of all extensions."""
-        ...
-
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
         ...
@@ -140,12 +138,9 @@ class ExtensionsPort(Protocol):
         """Return completions for a partly typed reference such as ``rule://``."""
         ...
 
-    async def reload(self) -> None:
-        """Reload settings, resources and extensions."""
-        ...
-
-    async def wait_for_shutdown(self) -> None:
-        """Wait until an extension requests shutdown."""
+    @property
+    def shutdown_requested(self) -> asyncio.Event:
+        """Set when an extension requests shutdown."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""``SessionPort``: the session as modes use it, and the protocols of its parts.
+"""``SessionPort``: the session as modes and extensions use it, and the protocols of its parts.
 
-Modes call its parts and subscribe to its events. The session is local, or a replica of a remote
-one.
+Modes and extensions call its parts and subscribe to its events. The session is local, or a replica
+of a remote one. ``queries`` has the protocols of the parts that mostly answer.
 """
 
 from __future__ import annotations
@@ -10,40 +10,45 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import msgspec
-
 from pi.agent.env import OnOutput
 from pi.agent.events import Kinds, Listener
 from pi.agent.policy import Next
 from pi.ai.auth.login import LoginUI
-from pi.ai.messages import AssistantMessage, Image
-from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.messages import AssistantMessage, Image, Json
+from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.results import (
     Account,
-    Command,
-    CycledModel,
     Forked,
-    ForkPoint,
     InputSource,
     Navigated,
     Queues,
     Replaced,
-    SessionState,
     Streaming,
+    SubSession,
 )
 from pi.coding.resources.prompts import MissingValues
-from pi.coding.session.context import DisplayTranscript
-from pi.coding.session.entries import Custom, Entry, SessionHeader, SessionMessage
-from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
+from pi.coding.session.entries import Entry, SessionMessage
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.local import BashResult
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
+    from pi.agent.agent import RunState
+    from pi.agent.policy import Request
+    from pi.agent.response import StreamingResponse
+    from pi.ai.http.client import HttpClient
     from pi.coding.export.share import Shared
+    from pi.coding.port.queries import (
+        EntriesPort,
+        FactsPort,
+        ModelPort,
+        ToolsPort,
+        WorkspacePort,
+    )
+    from pi.coding.port.remote import Remote, Replica
+    from pi.coding.prompt import PromptParts
 
 
 Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
@@ -80,6 +85,11 @@ class NestedSession(Protocol):
 class PromptPort(Protocol):
     """Prompts and message queues."""
 
+    @property
+    def pending(self) -> Sequence[Any]:
+        """Queued messages that wait for delivery."""
+        ...
+
     async def prompt(
         self,
         text: str,
@@ -114,75 +124,72 @@ class PromptPort(Protocol):
         """Set for this session how queued messages are delivered."""
         ...
 
+    def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
+        """Start a run as if the user had sent the prompt; ``meta`` is stored with it."""
+        ...
 
-class ModelPort(Protocol):
-    """Model and thinking level."""
+    def start_with(self, message: SessionMessage) -> None:
+        """Start a run with a message that is not a prompt."""
+        ...
+
+    def next_request(self) -> Request:
+        """Return the request that the model would get now; nothing is sent."""
+        ...
+
+    def parts(self) -> PromptParts:
+        """Return the parts of the current system prompt."""
+        ...
+
+    def sections(self) -> dict[str, str]:
+        """Return the sections of the current system prompt."""
+        ...
+
+
+class IdleActions(Protocol):
+    """Actions that wait until the agent is idle."""
+
+    def add(self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True) -> None:
+        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
+        ...
+
+
+class RunsPort(Protocol):
+    """The current run. Nothing here waits for its end."""
 
     @property
-    def current(self) -> Model | None:
-        """The selected model."""
-        ...
-
-    @property
-    def thinking_level(self) -> ThinkingLevel:
-        """The thinking level."""
-        ...
-
-    def available(self) -> tuple[Model, ...]:
-        """Every model that has credentials."""
-        ...
-
-    def offered(self) -> tuple[Model, ...]:
-        """Every model that the user can select, including those of local servers."""
-        ...
-
-    def found(self) -> tuple[Standing, ...]:
-        """Servers found on this machine that are not approved, with their owners."""
-        ...
-
-    def levels(self) -> tuple[ThinkingLevel, ...]:
-        """The thinking levels that the model supports."""
-        ...
-
-    def known(self) -> tuple[Model, ...]:
-        """Every known model, including those without credentials."""
-        ...
-
-    async def discover(self) -> None:
-        """Query the model servers of this machine, so that their models can be selected."""
-        ...
-
-    async def select_fallback_model(self) -> None:
-        """Select a model that needs no API key, if no model is configured."""
+    def idle(self) -> bool:
+        """Whether no run is active, local or remote."""
         ...
 
     @property
-    def scope(self) -> tuple[ResolvedModel, ...]:
-        """The models to cycle through; empty means all."""
+    def open_answer(self) -> StreamingResponse:
+        """The answer that is being streamed: identifies and interrupts it."""
         ...
 
-    def set_scope(self, patterns: Sequence[str]) -> None:
-        """Cycle through the models that match the patterns; none means all."""
+    @property
+    def progress(self) -> RunState:
+        """Progress of the current run, with the partial answer."""
         ...
 
-    async def select(self, model: Model | str, *, anew: bool = False) -> Model:
-        """Select the model that matches a pattern."""
+    @property
+    def when_idle(self) -> IdleActions:
+        """Actions that wait until the agent is idle."""
         ...
 
-    async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
-        """Select a model; ``anew`` also if the owner of its server has changed."""
+    def require_idle(self) -> None:
+        """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
         ...
 
-    async def cycle(self, step: int = 1) -> CycledModel | None:
-        """Select the next model."""
+    async def queue(self, message: SessionMessage, *, follow_up: bool) -> None:
+        """Queue a message for the current run."""
         ...
 
-    async def set_thinking_level(self, level: str) -> None:
-        """Set the thinking level."""
+    def abort(self) -> None:
+        """Request the end of the run, local or remote."""
         ...
 
-    async def cycle_thinking(self) -> ThinkingLevel | None:
-        """Select the next thinking level."""
+    def refresh_policies(self) -> None:
+        """Use the current policies from the next run on."""
         ...
 
 
@@ -201,6 +208,10 @@ class SessionsPort(Protocol):
         """Fork before a user message."""
         ...
 
+    async def fork_at(self, entry_id: str) -> Replaced:
+        """Fork after an entry."""
+        ...
+
     async def fork_file(self, path: Path) -> Replaced:
         """Fork the session in a file, which another process may have open."""
         ...
@@ -211,6 +222,14 @@ class SessionsPort(Protocol):
 
     async def import_file(self, path: Path) -> Replaced:
         """Import a session file and resume the copy."""
+        ...
+
+    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
+        """Show a remote session instead; ``None`` if an extension cancelled it."""
+        ...
+
+    async def reload(self) -> None:
+        """Reload settings, resources and extensions; the conversation stays."""
         ...
 
 
@@ -308,103 +327,13 @@ class ExportsPort(Protocol):
         ...
 
 
-class FactsPort(Protocol):
-    """Read-only queries, and the name and labels of a session."""
-
-    @property
-    def header(self) -> SessionHeader:
-        """The header of the session file."""
-        ...
-
-    @property
-    def cwd(self) -> Path:
-        """The working directory: that of the session, or another one if it no longer exists."""
-        ...
-
-    @property
-    def file(self) -> Path | None:
-        """The session file."""
-        ...
-
-    @property
-    def problem(self) -> str | None:
-        """Why the latest entries are not in the file, if writing failed."""
-        ...
-
-    @property
-    def leaf_id(self) -> str | None:
-        """The entry that the next one follows."""
-        ...
-
-    @property
-    def runs_here(self) -> bool:
-        """Whether the session runs in this process; False for a replica."""
-        ...
-
-    def state(self) -> SessionState:
-        """Return the current state."""
-        ...
-
-    def stats(self) -> SessionStats:
-        """Return token counts and cost."""
-        ...
-
-    def context_usage(self) -> ContextUsage | None:
-        """Return the usage of the context window."""
-        ...
-
-    def messages(self) -> Sequence[SessionMessage]:
-        """Return the messages of the model's context."""
-        ...
-
-    def transcript(
-        self,
-        most: int,
-        shows: Callable[[Custom], bool] | None = None,
-        *,
-        end: int | None = None,
-    ) -> DisplayTranscript:
-        """Return the newest ``most`` messages of the branch for display, compacted ones included.
-
-        ``end`` is that of an earlier transcript; earlier messages are returned then.
-        """
-        ...
-
-    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
-        """Return every entry as it is in the file, or those after ``since``."""
-        ...
-
-    def tree(self) -> list[TreeNode]:
-        """Return the roots of the tree."""
-        ...
-
-    def tree_json(self) -> msgspec.Raw:
-        """Return the roots of the tree with their entries, in RPC's format."""
-        ...
-
-    def fork_points(self) -> list[ForkPoint]:
-        """Return the user messages of all branches, in file order."""
-        ...
-
-    def last_answer(self) -> str | None:
-        """Return the text of the newest answer."""
-        ...
-
-    def commands(self) -> list[Command]:
-        """Return all slash commands."""
-        ...
-
-    async def rename(self, name: str) -> None:
-        """Rename the session."""
-        ...
-
-    async def label(self, id: str, label: str | None) -> None:
-        """Set or remove the label of an entry."""
-        ...
-
-
 class AccountsPort(Protocol):
     """Logging in and out."""
+
+    @property
+    def storage(self) -> AuthStorage:
+        """The user's credential store."""
+        ...
 
     async def all(self) -> tuple[Account, ...]:
         """Return every provider, and whether it has credentials."""
@@ -418,17 +347,13 @@ class AccountsPort(Protocol):
         """Ask for an API key and store it."""
         ...
 
-    async def log_out(self, provider: str) -> bool:
-        """Remove the stored credentials. Returns False if there were none."""
-        ...
-
     def secrets(self) -> tuple[str, ...]:
         """The user's API keys and tokens, for redaction."""
         ...
 
 
 class SessionPort(Protocol):
-    """A session as modes use it."""
+    """A session as modes and extensions use it."""
 
     @property
     def prompts(self) -> PromptPort:
@@ -436,8 +361,33 @@ class SessionPort(Protocol):
         ...
 
     @property
+    def runs(self) -> RunsPort:
+        """The current run."""
+        ...
+
+    @property
     def models(self) -> ModelPort:
         """Model and thinking level."""
+        ...
+
+    @property
+    def tools(self) -> ToolsPort:
+        """All tools, and the active ones."""
+        ...
+
+    @property
+    def entries(self) -> EntriesPort:
+        """The log, and appending to it."""
+        ...
+
+    @property
+    def workspace(self) -> WorkspacePort:
+        """The current working directory."""
+        ...
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Long outputs of the session, by number."""
         ...
 
     @property
@@ -495,6 +445,25 @@ class SessionPort(Protocol):
 
         Returns an unsubscribe function.
         """
+        ...
+
+    def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Subscribe to changes of leaf, model or level that have no public event.
+
+        Returns an unsubscribe function.
+        """
+        ...
+
+    async def emit(self, event: Any) -> None:
+        """Emit a public event, in order with those of the agent."""
+        ...
+
+    def http(self) -> HttpClient:
+        """The HTTP client, configured by the settings."""
+        ...
+
+    async def open_nested(self, spec: SubSession) -> NestedSession:
+        """Open a nested session in memory; its opener closes it."""
         ...
 
     def since_session_ms(self) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
@@ -14,15 +14,14 @@ from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
-from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources
-from pi.coding.runtime.live import LiveSession, image_limits, session_variables
+from pi.coding.runtime.live import LiveSession, SessionToolSupport
 from pi.coding.runtime.machine import CurrentVariables, Machine
 from pi.coding.runtime.models import ModelClient, credential_store, migrate_credentials
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session_places import listed_session_dir, location_for
-from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.workspace import (
     Workspace,
     open_workspace,
@@ -32,14 +31,10 @@ from pi.coding.runtime.workspace import (
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation
-from pi.coding.tools.images import ImageLimits
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-if TYPE_CHECKING:  # lazy: imported with the first extension or job
+if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.host import ExtensionHost
-    from pi.coding.shell.jobs import Job
-
-T = TypeVar("T")
 
 
 class Bootstrap:
@@ -68,28 +63,28 @@ class Bootstrap:
             rows=self._provider_rows,
             clients=self._oauth_clients,
         )
-        self.extensions = self._new_extensions()
+        self.hosting = self._new_hosting()
         self._answers: dict[str, bool] = {}
         """The user's trust decisions for this run only, by directory."""
         self._skipped: tuple[Path, ...] = ()
         """Skipped files that were already reported to the user."""
         self._live: LiveSession | None = None
+        self._tool_support = SessionToolSupport(
+            self.secrets, self.contributions, has_screen=overrides.mode == "tui"
+        )
         self._opened = AsyncExitStack()
-        """Resources to close if no session is built."""
+        """Resources to close if no session is built: locks, connections, extensions."""
+        self.rollback = self._opened.aclose
 
     def bind(self, core: LiveSession) -> None:
         """Connect the finished session."""
-        self._live = core
+        self._live = self._tool_support.core = core
         self.model_client.bind(core, api_key=self.options.api_key)
-
-    async def rollback(self) -> None:
-        """Close what was opened: locks, connections, extensions."""
-        await self._opened.aclose()
 
     async def run(self) -> None:
         """Run all steps: trust, settings, log, extensions, models."""
-        self._opened.push_async_callback(self.extensions.close)
-        await self.extensions.load_own(self._cwd)
+        self._opened.push_async_callback(self.hosting.close)
+        await self.hosting.load_own(self._cwd)
         self.workspace = await self._first_workspace(self._cwd)
         self._move_legacy_sessions()
         self.log = self.overrides.open_log(self.session_location(self._cwd))
@@ -109,8 +104,8 @@ class Bootstrap:
             extensions=self.contributions,
         )
         self._opened.push_async_callback(self.model_client.close)
-        await self.extensions.load_project(self.workspace)
-        self.extensions.connect(self.model_client.registry)
+        await self.hosting.load_project(self.workspace)
+        self.hosting.connect(self.model_client.registry)
         self.start = await find_starting_model(
             self._model_preferences(), self.model_client.registry
         )
@@ -151,7 +146,7 @@ class Bootstrap:
             self.machine,
             self.options,
             trust,
-            session=self._tool_support(),
+            session=self._tool_support,
             settings=self.overrides.settings,
             overrides=before.settings.overrides if before else None,
         )
@@ -214,16 +209,21 @@ class Bootstrap:
     def _here(self) -> Workspace:
         return self.workspace if self._live is None else self._live.workspace
 
-    def _new_extensions(self) -> SessionExtensions:
+    def _new_hosting(self) -> ExtensionHosting:
         sources = ExtensionSources(self.machine, self.options.extensions, self.overrides.settings)
-        extensions = SessionExtensions(
-            self.contributions, self._new_host, sources, self.bus, mode=self.overrides.mode
+        hosting = ExtensionHosting(
+            self.contributions,
+            self._new_host,
+            sources,
+            self.bus,
+            self.options,
+            mode=self.overrides.mode,
         )
         if self.overrides.ui is not None:
-            extensions.attach(self.overrides.ui, self.overrides.mode)
+            hosting.attach(self.overrides.ui, self.overrides.mode)
         if self.overrides.parent is not None:
-            extensions.make_host()  # the guards of the parent session apply to this one
-        return extensions
+            hosting.make_host()  # the guards of the parent session apply to this one
+        return hosting
 
     def _new_host(self) -> ExtensionHost:
         from pi.coding.extension_host.host import ExtensionHost
@@ -241,29 +241,6 @@ class Bootstrap:
             parent=self.overrides.parent,
             on_stall=self.overrides.on_stall,
         )
-
-    def _tool_support(self) -> ToolSupport:
-        """Return the tool support of the session; defaults before it exists."""
-        known = self._known
-        return ToolSupport(
-            secrets=self.secrets,
-            variables=lambda: known(session_variables, {}),
-            new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
-            image_limits=lambda: known(image_limits, ImageLimits()),
-            file_layers=self.contributions.file_layers,
-            tools=lambda: known(lambda core: core.toolbox.active_names, ()),
-            has_screen=self.overrides.mode == "tui",
-            job_ended=self._job_ended,
-        )
-
-    async def _job_ended(self, job: Job) -> None:
-        from pi.coding.runtime.live import report_job  # lazy: few sessions have jobs
-
-        if self._live is not None:
-            await report_job(self._live, job)
-
-    def _known(self, ask: Callable[[LiveSession], T], otherwise: T) -> T:
-        return otherwise if self._live is None else ask(self._live)
 
     async def _move_to(self, home: Path) -> None:
         if home == self._cwd or (self.overrides.stays_if_gone and not home.is_dir()):

@@ -1,13 +1,13 @@
-"""State shared by the parts of a session. Parts do not import each other.
+"""State shared by the parts of a session.
 
-``RemoteSession`` is the remote side of a replica. The functions at the end support tools: variables
-for commands, image limits, and reports of background jobs.
+``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` is what tools need from
+the session: variables for commands, image limits, and reports of background jobs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pi.agent.agent import Agent
 from pi.agent.events import EntryAppended, MessageEnd, MessageStart
@@ -15,12 +15,15 @@ from pi.ai.messages import Image
 from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
-from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
+from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.models.registry import ModelRegistry, ResolvedModel
+from pi.coding.files.layers import FileLayer
+from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.results import Streaming
 from pi.coding.runtime.machine import CurrentVariables, Machine
+from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -92,7 +95,6 @@ class LiveSession:
         conversation: SessionConversation,
         toolbox: Toolbox,
         extensions: ExtensionContributions,
-        scope: tuple[ResolvedModel, ...] = (),
         has_model: bool = True,
         artifacts: Artifacts | None = None,
         variables: CurrentVariables | None = None,
@@ -107,8 +109,6 @@ class LiveSession:
         self.extensions = extensions
         self.began = machine.clock.monotonic()
         """Start of this session on the monotonic clock."""
-        self.scope = scope
-        """The models to cycle through; empty means all."""
         self.has_model = has_model
         """Whether a model is selected."""
         self.remote: RemoteSession | None = None
@@ -141,7 +141,7 @@ class LiveSession:
         """Switch to another conversation."""
         self.conversation = conversation
         self.log = conversation.log
-        file = conversation.log.file
+        file = self.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
         self.artifacts = self._lent_artifacts or Artifacts(folder)
         """Long outputs of this session, by number."""
@@ -150,6 +150,10 @@ class LiveSession:
     def busy(self) -> bool:
         """Whether a run is active, local or remote."""
         return self.remote.busy if self.remote else self.agent.is_running
+
+    def has_background_work(self) -> bool:
+        """Whether a command or a run is active; always true for a replica."""
+        return bool(self.workspace.commands.running) or self.busy or self.remote is not None
 
     def require_local(self, action: str) -> None:
         """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
@@ -160,15 +164,11 @@ class LiveSession:
         """Milliseconds since this session started."""
         return round((self.machine.clock.monotonic() - self.began) * 1000)
 
-    async def emit(self, event: Any) -> None:
-        """Emit a public event, in order with those of the agent."""
-        await self.agent.emit(event)
-
     async def append_message(self, message: SessionMessage) -> None:
         """Append a message to the conversation of an idle session, and emit it."""
         self.conversation.append(message)
-        await self.emit(MessageStart(message=message))
-        await self.emit(MessageEnd(message=message))
+        await self.agent.emit(MessageStart(message=message))
+        await self.agent.emit(MessageEnd(message=message))
 
     async def add(self, draft: KnownEntry) -> str:
         """Append an entry, and emit it if its kind has an event. Returns its id."""
@@ -176,25 +176,12 @@ class LiveSession:
         id = self.log.leaf_id
         assert id is not None
         if public is not None:
-            await self.emit(EntryAppended(entry=public))
+            await self.agent.emit(EntryAppended(entry=public))
         return id
 
     async def append_entry(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry like ``add``; returns it as stored."""
         return self.log.entry(await self.add(draft))  # type: ignore[return-value]
-
-
-def session_variables(core: LiveSession) -> dict[str, str]:
-    """Return the environment variables that describe the session to commands of the bash tool."""
-    variables = {
-        "PI_SESSION_ID": core.log.header.id,
-        "PI_PROVIDER": core.agent.model.provider,
-        "PI_MODEL": core.agent.model.id,
-        "PI_REASONING_LEVEL": core.agent.thinking_level,
-    }
-    if core.log.file is not None:
-        variables["PI_SESSION_FILE"] = str(core.log.file)
-    return variables
 
 
 def image_limits(core: LiveSession) -> ImageLimits:
@@ -217,16 +204,59 @@ KIND = "bash_job"
 HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was ended"}
 
 
-async def report_job(core: LiveSession, job: Job) -> None:
-    """Report a finished job to the model: in the current run, or with the next prompt."""
+class SessionToolSupport(ToolSupport):
+    """What tools need from a session. Tools are made before it, so ``core`` is set later."""
 
-    message = CustomMessage(
-        custom_type=KIND,
-        content=_text(job),
-        details={"jobId": job.id, "state": job.state},
-        timestamp=core.machine.clock.now_ms(),
-    )
-    await (core.agent.steer if core.agent.is_running else core.append_message)(message)
+    def __init__(
+        self, secrets: KnownSecrets, extensions: ExtensionContributions, *, has_screen: bool
+    ) -> None:
+        super().__init__(secrets)
+        self.core: LiveSession | None = None
+        self.has_screen = has_screen
+        self._extensions = extensions
+
+    def variables(self) -> Mapping[str, str]:
+        """Return the environment variables that describe the session to commands."""
+        core = self.core
+        if core is None:
+            return {}
+        variables = {
+            "PI_SESSION_ID": core.log.header.id,
+            "PI_PROVIDER": core.agent.model.provider,
+            "PI_MODEL": core.agent.model.id,
+            "PI_REASONING_LEVEL": core.agent.thinking_level,
+        }
+        if core.log.file is not None:
+            variables["PI_SESSION_FILE"] = str(core.log.file)
+        return variables
+
+    def new_artifact(self) -> Artifact | None:
+        """Create an artifact for a long output."""
+        return None if self.core is None else self.core.artifacts.allocate("bash")
+
+    def image_limits(self) -> ImageLimits:
+        """Return the image limits of the model."""
+        return ImageLimits() if self.core is None else image_limits(self.core)
+
+    def file_layers(self) -> Sequence[FileLayer]:
+        """Return the file layers of extensions."""
+        return self._extensions.file_layers()
+
+    def tools(self) -> Collection[str]:
+        """Return the names of the active tools."""
+        return () if self.core is None else self.core.toolbox.active_names
+
+    async def job_ended(self, job: Job) -> None:
+        """Report a finished job to the model: in the current run, or with the next prompt."""
+        if (core := self.core) is None:
+            return
+        message = CustomMessage(
+            custom_type=KIND,
+            content=_text(job),
+            details={"jobId": job.id, "state": job.state},
+            timestamp=core.machine.clock.now_ms(),
+        )
+        await (core.agent.steer if core.agent.is_running else core.append_message)(message)
 
 
 def _text(job: Job) -> str:

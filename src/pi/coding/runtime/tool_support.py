@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -27,29 +27,38 @@ if TYPE_CHECKING:
     from pi.coding.shell.jobs import Job
 
 
-async def _discard_report(job: Job) -> None:
-    """Discard a report: without a session there is no model to receive it."""
+class ToolSupport:
+    """What tools need from their session. These defaults are for tools without a session."""
 
-
-class ToolSupport(Record):
-    """What tools need from their session. Callables, because model, tools and session change."""
-
-    secrets: KnownSecrets | None = None
-    """Secrets that commands must not see."""
-    variables: Callable[[], Mapping[str, str]] = dict
-    """Environment variables for commands of the bash tool."""
-    new_artifact: Callable[[], Artifact | None] = lambda: None
-    """Creates an artifact for a long output; ``None`` if nothing is stored."""
-    image_limits: Callable[[], ImageLimits] = ImageLimits
-    """Image limits of the model."""
-    file_layers: Callable[[], Sequence[FileLayer]] = tuple
-    """File layers around every write."""
-    tools: Callable[[], Collection[str]] = tuple
-    """Names of the active tools."""
-    has_screen: bool = False
+    has_screen = False
     """Whether the user watches in a terminal."""
-    job_ended: Callable[[Job], Awaitable[None]] = _discard_report
-    """Reports a finished background job to the model."""
+
+    def __init__(self, secrets: KnownSecrets | None = None) -> None:
+        self.secrets = secrets
+        """Secrets that commands must not see."""
+
+    def variables(self) -> Mapping[str, str]:
+        """Return the environment variables for commands of the bash tool."""
+        return {}
+
+    def new_artifact(self) -> Artifact | None:
+        """Create an artifact for a long output; ``None`` if nothing is stored."""
+        return None
+
+    def image_limits(self) -> ImageLimits:
+        """Return the image limits of the model."""
+        return ImageLimits()
+
+    def file_layers(self) -> Sequence[FileLayer]:
+        """Return the file layers around every write."""
+        return ()
+
+    def tools(self) -> Collection[str]:
+        """Return the names of the active tools."""
+        return ()
+
+    async def job_ended(self, job: Job) -> None:
+        """Report a finished background job; without a session there is no model to receive it."""
 
 
 NO_TERMINAL = "PI_NO_PTY"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from pi.agent.tools.tool import AgentTool
+from pi.agent.agent import Agent
+from pi.agent.tools.tool import AgentTool, FilePreview
+from pi.ai.messages import ToolCall
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
@@ -21,12 +23,14 @@ class Toolbox:
 
     def __init__(
         self,
+        agent: Agent,
         workspace: Workspace,
         filter: ToolFilter,
         *,
         contributed: Callable[[], ExtensionTools] = dict,
         wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
     ) -> None:
+        self._agent = agent
         self._workspace = workspace
         self._contributed = contributed
         """Current tools of extensions."""
@@ -46,8 +50,24 @@ class Toolbox:
         self._added.pop(name, None)
 
     def select(self, names: Iterable[str]) -> None:
-        """Activate exactly these tools from the next request on; unknown names are ignored."""
+        """Activate exactly these tools from the next run on; unknown names are ignored.
+
+        ``refresh`` activates them in the current run.
+        """
         self._chosen = tuple(names)
+
+    def refresh(self) -> None:
+        """Declare changed tools with the next request of the current run."""
+        if self._agent.is_running:  # otherwise the next run starts with the current tools
+            self._agent.tools = self.active()
+
+    def preview(self, call: ToolCall) -> FilePreview | None:
+        """Return the file that a partial tool call would write."""
+        tool = next((tool for tool in self._agent.tools if tool.name == call.name), None)
+        if tool is None or tool.preview is None:
+            return None
+        mended = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
+        return tool.preview(mended or call.arguments)
 
     def move_to(self, workspace: Workspace) -> None:
         """Use the built-in tools of another workspace."""

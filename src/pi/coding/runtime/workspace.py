@@ -10,6 +10,7 @@ from pi.ai.messages import Json
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
+from pi.coding.blobs.store import BlobStore
 from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import ResourceLists, Resources, ResourceSearch, discover
@@ -31,10 +32,11 @@ from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
 from pi.coding.shell.spill import SpillFolder
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
-from pi.coding.trust import CONTEXT_FILES, Trust, gated_in
+from pi.coding.trust import CONTEXT_FILES, Trust, gated_in, needs_trust
 
 if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.packages.discovery import Package
+    from pi.coding.resources.kinds import Where
     from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.tools.local_env import LocalEnv
 
@@ -63,6 +65,7 @@ class Workspace(Record):
     """One working directory, as a session uses it."""
 
     cwd: Path
+    machine: Machine
     trust: Trust
     settings: Settings
     environment: Environment
@@ -82,6 +85,36 @@ class Workspace(Record):
     def program_environment(self) -> dict[str, str]:
         """Return the variables for interactive programs, such as the editor."""
         return program_environment(self.environment.values, self.rules())
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the project is trusted, or has no files that need trust."""
+        if self.trust.source == "nothing to trust":
+            # Checked now, not when trust was decided: files may have been added since.
+            return not needs_trust(self.cwd, home=self.machine.home)
+        return self.trust.trusted
+
+    @property
+    def where(self) -> Where:
+        """Where resources are searched, and which of them may be read."""
+        from pi.coding.resources.kinds import Where  # lazy: for extensions only
+
+        return Where(
+            cwd=self.cwd,
+            home=self.machine.home,
+            agent_dir=self.machine.agent_dir,
+            trusts=self.trust.trusts,
+        )
+
+    @property
+    def blobs(self) -> BlobStore:
+        """Content-addressed bytes, shared by all sessions."""
+        return BlobStore(self.machine.agent_dir / "blobs")
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables of pi."""
+        return self.environment.values
 
     async def close(self) -> None:
         """Kill background jobs."""
@@ -133,6 +166,7 @@ async def open_workspace(
     )
     return Workspace(
         cwd=cwd,
+        machine=machine,
         trust=trust,
         settings=settings,
         environment=environment,
@@ -185,7 +219,6 @@ def _tools(place: ToolWorkspace, settings: Settings) -> Mapping[str, BuiltIn]:
 
 def reread(
     workspace: Workspace,
-    machine: Machine,
     options: SessionOptions,
     *,
     skills: tuple[Place, ...] = (),
@@ -199,7 +232,7 @@ def reread(
     workspace.settings.load()
     packages, resources = discover_resources(
         workspace.cwd,
-        machine,
+        workspace.machine,
         options,
         workspace.trust,
         workspace.settings,

@@ -14,7 +14,6 @@ from pi.coding.extension_host.events.session import ThinkingLevelChanged
 from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.modes.interactive.extensions.connection import ExtensionConnection
-from pi.modes.interactive.extensions.ui import DisplayControls
 from pi.modes.interactive.key_actions import KeyActions
 from pi.modes.interactive.layout import AppLayout, QuitKeys
 from pi.modes.interactive.prompt_sender import PromptSender
@@ -102,7 +101,8 @@ class SessionController:
             self.screen,
             frame,
             self.transcript,
-            DisplayControls(activity, window, self.transcript, refresh=self.screen.refresh),
+            activity,
+            window,
             reloaded=self._reloaded,
         )
         self.speaking = PromptSender(
@@ -120,8 +120,7 @@ class SessionController:
         self.screen.open(opened.port, opened.host)
         self._gestures.open(opened.port)
         self.extensions.open(opened.port)
-        if opened.themes is not None:
-            self._frame.themes.files = opened.themes
+        self._frame.themes.files = opened.themes
         self._show_session()
 
     def choices_changed(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from pi.modes.interactive.session_controller import SessionController
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
-from pi.modes.interactive.ui import Commands, Ui, report_errors
+from pi.modes.interactive.ui import Commands, report_errors
 from pi.modes.log_file import more_in_log, start_log
 from pi.tui.input.decoder import PASTE_START, InputDecision
 from pi.tui.input.keymap import Keymap
@@ -172,7 +172,7 @@ class SessionLifecycle:
 
     @property
     def _why_unsaved(self) -> str | None:
-        return self._opened.port.facts.problem if self._opened else None
+        return self._opened.port.entries.log.problem if self._opened else None
 
     def _introduce(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
@@ -193,15 +193,15 @@ class SessionLifecycle:
     async def _begin(self, opened: OpenedSession) -> None:
         """Starts the session: emits the start event, then sends queued prompts."""
         commands, regions = self._start.commands(self.screen), self._regions
-        regions.extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
-        if opened.begin is not None:
-            await opened.begin()
+        completing = regions.extensions.ui.completing
+        completing.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
+        await opened.begin()
         regions.follower.begun()
         regions.extensions.report_conflicts()
-        if opened.news is not None:
-            self._tasks.start(self._show_news(opened.news), name="looking for news")
-        if opened.welcome is not None:
-            await self._welcome(opened.welcome)
+        self._tasks.start(self._show_news(opened), name="looking for news")
+        with report_errors(self.screen):
+            await opened.welcome(self.screen)
+        regions.choices_changed()
         is_chosen = not opened.command or await self._choose_session(opened, commands)
         regions.speaking.open(opened.port, commands)
         for text, images in opened.messages:
@@ -215,12 +215,12 @@ class SessionLifecycle:
 
         Prompts wait until it ends: they would go to the session that is left.
         """
-        before = opened.port.facts.header.id
+        before = opened.port.entries.log.header.id
         if (work := commands.find(opened.command, "")) is not None:
             with report_errors(self.screen):
                 await work
             self._regions.choices_changed()
-        return opened.port.facts.header.id != before
+        return opened.port.entries.log.header.id != before
 
     def _write_back(self, text: str, images: Sequence[Image]) -> None:
         """Puts a message into the editor; the user decides whether to send it."""
@@ -229,14 +229,9 @@ class SessionLifecycle:
         for image in images:
             composer.attach(image)
 
-    async def _show_news(self, find: Callable[[], Awaitable[str]]) -> None:
-        if news := await find():
+    async def _show_news(self, opened: OpenedSession) -> None:
+        if news := await opened.news():
             self.screen.notify(news)
-
-    async def _welcome(self, welcome: Callable[[Ui], Awaitable[None]]) -> None:
-        with report_errors(self.screen):
-            await welcome(self.screen)
-        self._regions.choices_changed()
 
     # Watched files --------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from pi.base.files import read_if_exists, read_regular
 from pi.base.records import UNREADABLE, Record
+from pi.modes.interactive.theme_selector import themes_in
 from pi.tui.input.keymap import KeyBindings, Keymap, read_user_keys
 
 if TYPE_CHECKING:
@@ -39,32 +40,50 @@ class OpenContext(Record):
     """Called in its own thread when an extension blocks the event loop."""
 
 
-class OpenedSession(Record):
-    """A session, and what belongs to it."""
+class OpenedSession:
+    """A session, and what belongs to it. The program that opens it overrides the methods."""
 
-    port: SessionPort
-    host: Machine
-    lines: tuple[str, ...] = ()
-    """What was loaded, for the user."""
-    note: str = ""
-    """Notes for the user about the start."""
-    themes: Callable[[], Iterable[Path]] | None = None
-    """The theme files of this session, by precedence."""
-    messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
-    """Prompts to send at once, in order."""
-    command: str = ""
-    """A command that picks another session before anything is sent.
+    def __init__(
+        self,
+        port: SessionPort,
+        host: Machine,
+        *,
+        lines: tuple[str, ...] = (),
+        note: str = "",
+        messages: tuple[tuple[str, tuple[Image, ...]], ...] = (),
+        command: str = "",
+    ) -> None:
+        self.port = port
+        self.host = host
+        self.lines = lines
+        """What was loaded, for the user."""
+        self.note = note
+        """Notes for the user about the start."""
+        self.messages = messages
+        """Prompts to send at once, in order."""
+        self.command = command
+        """A command that picks another session before anything is sent.
 
-    If none is picked, ``messages`` are put into the editor and not sent.
-    """
-    begin: Callable[[], Awaitable[None]] | None = None
-    """Emits the start event of the session, once the screen is ready."""
-    welcome: Callable[[Ui], Awaitable[None]] | None = None
-    """Runs before prompts are sent, e.g. for the dialogs of a first start."""
-    news: Callable[[], Awaitable[str]] | None = None
-    """Returns a notice, found in the background; often empty."""
-    leave: Callable[[], str] = lambda: ""
-    """Called when the session is closed; returns how to resume it, or nothing."""
+        If none is picked, ``messages`` are put into the editor and not sent.
+        """
+
+    def themes(self) -> Sequence[Path]:
+        """Returns the theme files of this session, by precedence."""
+        return themes_in(self.host.agent_dir / "themes")
+
+    async def begin(self) -> None:
+        """Emits the start event of the session, once the screen is ready."""
+
+    async def welcome(self, ui: Ui) -> None:
+        """Runs before prompts are sent, e.g. for the dialogs of a first start."""
+
+    async def news(self) -> str:
+        """Returns a notice, found in the background; often empty."""
+        return ""
+
+    def leave(self) -> str:
+        """Called when the session is closed; returns how to resume it, or nothing."""
+        return ""
 
 
 OpenSession: TypeAlias = Callable[[OpenContext], Awaitable[OpenedSession]]

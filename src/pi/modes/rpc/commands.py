@@ -103,7 +103,7 @@ async def _cycle_model(port: SessionPort, request: Request) -> Any:
 @_command("get_available_models")
 async def _available_models(port: SessionPort, request: Request) -> Any:
     await port.models.discover()
-    return {"models": port.models.available()}
+    return {"models": port.models.registry.get_available()}
 
 
 @_command("set_thinking_level")
@@ -221,12 +221,12 @@ async def _fork_messages(port: SessionPort, request: Request) -> Any:
 @_command("get_entries")
 async def _entries(port: SessionPort, request: Request) -> Any:
     entries = port.facts.entries(request.optional_text("since"))
-    return {"entries": entries, "leafId": port.facts.leaf_id}
+    return {"entries": entries, "leafId": port.entries.log.leaf_id}
 
 
 @_command("get_tree")
 async def _tree(port: SessionPort, request: Request) -> Any:
-    return {"tree": port.facts.tree_json(), "leafId": port.facts.leaf_id}
+    return {"tree": port.facts.tree_json(), "leafId": port.entries.log.leaf_id}
 
 
 @_command("get_last_assistant_text")

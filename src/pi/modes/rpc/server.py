@@ -57,7 +57,7 @@ class RpcServer:
         end = self._port.subscribe(self._on_event)
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
-                leaving = short.create_task(self._port.extensions.wait_for_shutdown())
+                leaving = short.create_task(self._port.extensions.shutdown_requested.wait())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # commands that wait for the client would never end
@@ -78,7 +78,7 @@ class RpcServer:
                 await self._output.drained()
         await asyncio.sleep(0)  # the last command has also started or was rejected
 
-    async def _complete_unanswered(self, leaving: asyncio.Task[None]) -> None:
+    async def _complete_unanswered(self, leaving: asyncio.Task[Any]) -> None:
         """Waits for the prompts whose answer has not started, unless the program is to end."""
         prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
         # A shell command is not waited for: it is aborted when the prompts are done.

@@ -18,6 +18,10 @@ class CombinedProvider:
     """Asks providers in order. The first one with suggestions also applies the chosen one."""
 
     def __init__(self, providers: Sequence[Provider]) -> None:
+        self.replace(providers)
+
+    def replace(self, providers: Sequence[Provider]) -> None:
+        """Asks these providers from now on."""
         self._providers = tuple(providers)
         self._last_provider: Provider | None = None
 

@@ -94,7 +94,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         session = play.session
         await session.prompt("/timebox turns:2")
         await session.prompt("first")
-        await session.extensions.reload()
+        await session.sessions.reload()
         file = session.session_file
         assert file is not None
         await session.new_session()

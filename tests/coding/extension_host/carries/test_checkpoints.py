@@ -71,7 +71,7 @@ async def test_files_and_conversation_go_back_together(tmp_path: Path) -> None:
         before = play.session.messages[-1]
         await play.session.prompt("change it")
         after = [(play.stage.cwd / name).read_text() for name in "ab"]
-        blob = play.host.session.place.blobs.put(b"one")
+        blob = play.session.workspace.blobs.put(b"one")
         assert await play.session.extensions.press("ctrl+z")
         async with asyncio.timeout(30):
             await moved.wait()
@@ -79,7 +79,7 @@ async def test_files_and_conversation_go_back_together(tmp_path: Path) -> None:
         assert after == ["two", "new"]
         assert (play.stage.cwd / "a").read_text() == "one"
         assert play.session.messages[-1] == before
-        assert play.host.session.place.blobs.get(blob.ref) == b"one"
+        assert play.session.workspace.blobs.get(blob.ref) == b"one"
         assert play.failures == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.agent.conversation import prompt_text
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.extension import (
@@ -92,7 +93,7 @@ async def test_references_are_read_and_written_by_the_tools_for_files(tmp_path: 
     )
     async with playing(tmp_path, urls, steps=steps, approve=True) as play:
         play.stage.write("project/.pi/rules/tabs.md", "Use tabs.")
-        play.host.session.place.artifacts.save("bash", "a long output")
+        play.session.artifacts.save("bash", "a long output")
         await play.session.prompt("go")
 
         assert results(play) == [
@@ -104,5 +105,5 @@ async def test_references_are_read_and_written_by_the_tools_for_files(tmp_path: 
             "rule://tabs can only be read.",
         ]
         assert (play.stage.cwd / "merged").read_text() == "2"
-        assert "rule://tabs" in play.host.session.facts.system_prompt()
+        assert "rule://tabs" in prompt_text(play.session.prompts.sections())
         assert play.failures == []

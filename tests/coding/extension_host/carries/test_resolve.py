@@ -57,7 +57,7 @@ async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -
 
         asked = [request.options.tool_choice for request in play.stage.provider.requests]
         assert asked == [None, "resolve", None]
-        assert "resolve" not in [tool.name for tool in play.host.session.tools.all()]
+        assert "resolve" not in [tool.name for tool in play.session.tools.listed()]
         said = play.stage.provider.requests[-1].messages
         instructions = [m for m in said if isinstance(m, SystemMessage)]
         assert len(instructions) == 1  # it was declared from the start: the cache holds

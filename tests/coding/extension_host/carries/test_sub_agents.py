@@ -90,7 +90,7 @@ async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Pat
     async with playing(tmp_path, agents, steps=steps, ui=ui) as play:
         await play.session.prompt("ask both")
 
-        artifacts = play.host.session.place.artifacts
+        artifacts = play.session.artifacts
         texts = sorted(artifacts.read(number) or "" for number in artifacts.numbers())
         assert texts == ["number one", "number two"]
         assert [len(event.data) for event in play.emitted("ExtensionEvent")] == [2, 2]

@@ -65,7 +65,7 @@ async def test_services_are_asked_one_after_another(
     steps = (calls("web_search", query="x"), says("ok"))
     async with site(pages) as web, playing(tmp_path, search(web.url), steps=steps) as play:
         for name in keys:
-            await play.host.session.place.credentials.set(name, _key(name))
+            await play.session.accounts.storage.set(name, _key(name))
         await play.session.prompt("look")
 
         (result,) = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]

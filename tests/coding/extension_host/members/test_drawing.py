@@ -18,4 +18,4 @@ async def test_views_and_transformers_of_markdown_are_registered(tmp_path: Path)
         assert extensions.views.has("tool", "bash")
         assert extensions.views.has("message", "x")
         assert extensions.views.has("entry", "x")
-        assert extensions.markdown("hi") == "HI"
+        assert extensions.views.markdown("hi", {}) == "HI"

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
+from pi.coding.extension_host.control import SessionControl
 from pi.extension import CommandContext, ExtensionAPI
 from pi.modes.interactive.commands.application import help
 from pi.modes.interactive.commands.table import BUILT_IN, BuiltInCommands
@@ -44,11 +45,11 @@ async def test_commands_of_a_local_run_are_not_offered_for_a_shown_session(
     tmp_path: Path,
 ) -> None:
     async with playing(tmp_path) as play:
-        session, control = play.session, play.host.session.control
+        session, control = play.session, SessionControl(play.session)
         screen = FakeScreen(tmp_path, session, play.stage.host)
         commands = BuiltInCommands(screen)
         of_own = {command.name for command in commands.listed()}
-        header = to_builtins(session.facts.header)
+        header = to_builtins(session.entries.log.header)
         await control.open_replica({**header, "id": "other"}, FakeRemote("prompt"))
         of_others = {command.name for command in commands.listed()}
         await help(screen, "")

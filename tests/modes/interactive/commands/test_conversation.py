@@ -125,7 +125,7 @@ async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> 
     async with acting(tmp_path, says("a"), says("b")) as on:
         other = await on.stage.open()
         await other.prompts.prompt("alpha")
-        theirs = other.facts.file
+        theirs = other.entries.log.file
         assert theirs is not None
         before, mine = theirs.read_bytes(), on.session.session_id
         for answer in (["down", "enter"], ["enter"]):

@@ -175,7 +175,7 @@ async def compacted(tmp_path: Path) -> Path:
         await play.sees("── Compacted")
         await play.asks("fourth question", " fourth answer")
         assert spoken(play) == SPOKEN
-        file = play.session.facts.file
+        file = play.session.entries.log.file
     assert file is not None
     log = open_session(file, make_location(file.parent))
     entries = [each for each in log.branch() if isinstance(each, MessageEntry)]

@@ -129,4 +129,4 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
         assert (session.model.provider, session.model.id) == ("ollama", "qwen3:8b")
         assert session.settings.values.default_provider == "ollama"
         assert session.settings.values.default_model == "qwen3:8b"
-        assert session.models.found() == ()
+        assert session.models.registry.not_chosen() == ()

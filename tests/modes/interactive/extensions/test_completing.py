@@ -78,29 +78,29 @@ async def test_extensions_are_asked_before_the_usual_provider() -> None:
     made, _ = completing()
     end = made.add(Words({"items": ["own"], "prefix": "o"}))
 
-    found = await made.get_suggestions(["o"], 0, 1, force=False)
+    found = await made.provider.get_suggestions(["o"], 0, 1, force=False)
     assert found == Suggestions(items=(Suggestion(value="own"),), prefix="o")
-    assert made.apply_completion(["o"], 0, 1, found.items[0], "o").lines == ("own",)
+    assert made.provider.apply_completion(["o"], 0, 1, found.items[0], "o").lines == ("own",)
 
     end()
     end()
-    assert await made.get_suggestions(["u"], 0, 1, force=False) == FOUND
-    assert made.apply_completion(["u"], 0, 1, FOUND.items[0], "u").lines == ("USUAL",)
+    assert await made.provider.get_suggestions(["u"], 0, 1, force=False) == FOUND
+    assert made.provider.apply_completion(["u"], 0, 1, FOUND.items[0], "u").lines == ("USUAL",)
 
 
 async def test_all_providers_together_say_what_asks_them() -> None:
     made, _ = completing()
     made.add(SimpleNamespace(trigger_characters=["#", "~"]))
 
-    assert made.trigger_characters == "#~@"
-    assert made.should_trigger_file_completion([""], 0, 0) is False
+    assert made.provider.trigger_characters == "#~@"
+    assert made.provider.should_trigger_file_completion([""], 0, 0) is False
 
 
 async def test_a_provider_that_fails_is_reported_and_asked_no_more() -> None:
     made, reported = completing()
     made.add(Words(ValueError("no idea")))
 
-    answers = [await made.get_suggestions(["u"], 0, 1, force=False) for _ in range(2)]
+    answers = [await made.provider.get_suggestions(["u"], 0, 1, force=False) for _ in range(2)]
 
     assert (answers, reported) == ([FOUND, FOUND], ["no idea"])
 
@@ -113,7 +113,7 @@ def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> 
     made = ExtensionCompletion(lambda problem: reported.append(str(problem)))
     made.add(SimpleNamespace(should_trigger_file_completion=decide))
 
-    answers = [made.should_trigger_file_completion([""], 0, 0) for _ in range(2)]
+    answers = [made.provider.should_trigger_file_completion([""], 0, 0) for _ in range(2)]
 
     assert (answers, reported) == ([True, True], ["no idea"])
 
@@ -127,10 +127,11 @@ async def test_a_provider_applies_what_it_suggests() -> None:
 
     made, reported = completing()
     made.add(Own({"items": ["x"], "prefix": ""}))
-    await made.get_suggestions([""], 0, 0, force=True)
+    await made.provider.get_suggestions([""], 0, 0, force=True)
 
     applied = [
-        made.apply_completion([""], 0, 0, Suggestion(value=value), "") for value in ("x", "bad")
+        made.provider.apply_completion([""], 0, 0, Suggestion(value=value), "")
+        for value in ("x", "bad")
     ]
 
     assert applied == [

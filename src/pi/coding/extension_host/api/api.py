@@ -28,6 +28,7 @@ from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.context import ExtensionContext
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.api.messages import (
+    Content,
     ExtensionEvent,
     MessageOptions,
     MessageSender,
@@ -69,7 +70,6 @@ from pi.coding.extension_host.discovery.manifest import (
 )
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.extension_host.session_parts import Content
 from pi.coding.files.layers import FileLayer
 from pi.coding.port.extensions import InputMode, ViewKind
 from pi.coding.port.results import SubSession
@@ -92,7 +92,7 @@ class ExtensionAPI:
         self._registries = instance.state.registries
         self._link = instance.link
         self._sender = MessageSender(instance.link, instance.state.next_turn)
-        self._processes = Processes(instance.link, instance.scope)
+        self._processes = Processes(instance.link)
         self.name = instance.owner.name
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
@@ -102,7 +102,7 @@ class ExtensionAPI:
         """The context that handlers get, for use in timers, tools and tasks."""
         self.events = loaded_extension.ScopedEvents(instance)
         """Events between extensions: ``on`` and ``emit``."""
-        self.settings = ExtensionSettings(instance.link, instance.scope)
+        self.settings = ExtensionSettings(instance.link)
         self.auth = ExtensionAuth(instance)
         self.models = ExtensionModels(instance)
         self.http = ExtensionHttp(instance.link)
@@ -189,15 +189,17 @@ class ExtensionAPI:
 
     def get_active_tools(self) -> tuple[str, ...]:
         """The names of the active tools."""
-        return tuple(self._link.session.tools.active())
+        return self._link.session.tools.active_names
 
     def get_all_tools(self) -> tuple[AgentTool, ...]:
         """Every tool that can be activated; hidden tools are left out."""
-        return tuple(self._link.session.tools.all())
+        return self._link.session.tools.listed()
 
     def set_active_tools(self, names: Sequence[str]) -> None:
         """Activate exactly these tools from the next request on."""
-        self._link.session.tools.select(names)
+        tools = self._link.session.tools
+        tools.select(names)
+        tools.refresh()
 
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 
@@ -354,7 +356,11 @@ class ExtensionAPI:
 
     async def set_model(self, model: Model) -> bool:
         """Switch to another model. Returns False if it has no credentials."""
-        return await self._link.session.models.use(model)
+        models = self._link.session.models
+        if not models.registry.has_auth(model.provider):
+            return False
+        await models.use(model, source="set")
+        return True
 
     def get_thinking_level(self) -> ThinkingLevel:
         """The current thinking level."""
@@ -388,20 +394,20 @@ class ExtensionAPI:
 
     async def set_session_name(self, name: str) -> None:
         """Rename the session."""
-        await self._link.session.talk.rename(name)
+        await self._link.session.facts.rename(name)
 
     def get_session_name(self) -> str | None:
         """The name of the session."""
-        return self._link.session.talk.log.name
+        return self._link.session.entries.log.name
 
     async def set_label(self, entry_id: str, label: str | None = None) -> None:
         """Set or remove the label of an entry."""
-        await self._link.session.talk.label(entry_id, label)
+        await self._link.session.facts.label(entry_id, label)
 
     async def publish(self, name: str, data: Any = None) -> None:
         """Emit an event of this extension to other extensions, JSON mode and RPC."""
         await self._state.events.emit(name, data)
-        await self._link.session.events.emit(ExtensionEvent(name=name, data=data))
+        await self._link.session.emit(ExtensionEvent(name=name, data=data))
 
     def feed(self, *, size: int = 1000) -> Feed:
         """The session as ordered data: a snapshot, then every change."""
@@ -431,7 +437,7 @@ class ExtensionAPI:
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
         """Start a nested session under the policies of this one; it is closed with this one."""
-        nested = await self._link.session.control.open_nested(spec)
+        nested = await self._link.session.open_nested(spec)
         return SessionHandle(nested, spec, self._instance.scope)
 
     def provide(self, name: str, service: object) -> Registration:
@@ -444,8 +450,7 @@ class ExtensionAPI:
 
     def store(self, place: StorePlace = "session") -> Store:
         """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
-        name = self._instance.owner.name
-        return open_store(place, name, self._link.session, self._state.agent_dir)
+        return open_store(place, self._link, self._state.agent_dir)
 
     def when_idle(
         self,

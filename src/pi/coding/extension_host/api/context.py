@@ -6,22 +6,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
+from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
 from pi.agent.response import MessageToken
 from pi.agent.tools.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.base.records import Record
 from pi.base.tasks import maybe_await
 from pi.coding.blobs.store import BlobStore
-from pi.coding.extension_host.api.messages import MessageOptions, MessageSender, UserMessageOptions
+from pi.coding.extension_host.api.messages import (
+    Content,
+    MessageOptions,
+    MessageSender,
+    UserMessageOptions,
+)
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
-from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.session_parts import Content
+from pi.coding.extension_host.control import Cancelled, SessionControl, Setup, TreeOptions
+from pi.coding.extension_host.events.policy import options_from
+from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.files.local import LocalFiles
 from pi.coding.port.remote import Remote, Replica
@@ -39,30 +43,28 @@ class _Done(Protocol):
 D = TypeVar("D", bound=_Done)
 
 
-class ContextParts(Record, eq=False):
-    """What the contexts of one extension are built from."""
-
-    link: SessionLink
-    ui: ExtensionUIProxy
-    mode: Callable[[], Mode]
-    model_registry: ExtensionModelRegistry
-    resources: ExtensionResources
-
-
 class ExtensionContext:
     """The session, for one extension. The same object from the first event to the last.
 
     Every member calls a part of the session; once that is closed, each raises ``StaleSession``.
     """
 
-    def __init__(self, parts: ContextParts) -> None:
-        self._link = parts.link
-        self._ui = parts.ui
-        self._mode = parts.mode
-        self._model_registry = parts.model_registry
-        self.resources = parts.resources
+    def __init__(
+        self,
+        link: SessionLink,
+        connection: HostConnection,
+        *,
+        ui: ExtensionUIProxy,
+        model_registry: ExtensionModelRegistry,
+        resources: ExtensionResources,
+    ) -> None:
+        self._link = link
+        self._connection = connection
+        self._ui = ui
+        self._model_registry = model_registry
+        self.resources = resources
         """Rules and other kinds of resources, merged from all sources."""
-        self.session_manager = SessionReader(parts.link)
+        self.session_manager = SessionReader(link)
 
     @property
     def ui(self) -> ExtensionUI:
@@ -72,7 +74,7 @@ class ExtensionContext:
     @property
     def mode(self) -> Mode:
         """The mode that pi runs in."""
-        return self._mode()
+        return self._connection.mode
 
     @property
     def has_ui(self) -> bool:
@@ -87,17 +89,17 @@ class ExtensionContext:
     @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
-        return self._link.session.place.files
+        return self._link.session.workspace.files
 
     @property
     def artifacts(self) -> ExtensionArtifacts:
         """Stored long outputs."""
-        return ExtensionArtifacts(self._link.session.place.artifacts)
+        return ExtensionArtifacts(self._link.session.artifacts)
 
     @property
     def blobs(self) -> BlobStore:
         """Content-addressed bytes, shared by all sessions: ``put`` and ``get``."""
-        return self._link.session.place.blobs
+        return self._link.session.workspace.blobs
 
     @property
     def model_registry(self) -> ExtensionModelRegistry:
@@ -112,7 +114,7 @@ class ExtensionContext:
     @property
     def scoped_models(self) -> Sequence[Model]:
         """The models to cycle through."""
-        return self._link.session.models.scoped
+        return tuple(choice.model for choice in self._link.session.models.scope)
 
     @property
     def thinking_level(self) -> ThinkingLevel:
@@ -121,7 +123,7 @@ class ExtensionContext:
 
     def is_project_trusted(self) -> bool:
         """Whether the project is trusted, or has no files that need trust."""
-        return self._link.session.place.trusted
+        return self._link.session.workspace.is_trusted
 
     def get_context_usage(self) -> ContextUsage | None:
         """How full the context window is; ``None`` without a model."""
@@ -133,7 +135,7 @@ class ExtensionContext:
 
     def since_session_ms(self) -> int:
         """Milliseconds since the session began, by a monotonic clock."""
-        return self._link.session.facts.since_session_ms()
+        return self._link.session.since_session_ms()
 
     # Runs -----------------------------------------------------------------------------------------
 
@@ -143,7 +145,7 @@ class ExtensionContext:
 
     def has_pending_messages(self) -> bool:
         """Whether queued messages wait for delivery."""
-        return bool(self._link.session.talk.pending)
+        return bool(self._link.session.prompts.pending)
 
     @property
     def run_scope(self) -> Scope:
@@ -155,7 +157,7 @@ class ExtensionContext:
 
     def next_request(self) -> Request:
         """The next model request as it is now, before handlers change it; nothing is sent."""
-        return self._link.session.runs.next_request()
+        return self._link.session.prompts.next_request()
 
     def preview(self, call: ToolCall) -> FilePreview | None:
         """The file as a call would leave it, also while its arguments are still streaming."""
@@ -164,15 +166,15 @@ class ExtensionContext:
     @property
     def message_token(self) -> MessageToken | None:
         """Identifies the answer that is being streamed; ``None`` between answers."""
-        return self._link.session.runs.message_token
+        return self._link.session.runs.open_answer.token
 
     def interrupt(self, message: MessageToken, cut: Interrupt) -> bool:
         """Interrupt an answer as if a policy had raised ``cut``.
 
         Returns False if the answer has ended or is already interrupted.
         """
-        cut.by = cut.by or self._link.name
-        return self._link.session.runs.interrupt(message, cut)
+        cut.by = cut.by or self._link.scope.name
+        return self._link.session.runs.open_answer.interrupt(message, cut)
 
     def abort(self) -> None:
         """Request the end of the run; never raises in the caller."""
@@ -180,11 +182,11 @@ class ExtensionContext:
 
     def shutdown(self) -> None:
         """Request the end of the program once the agent is idle."""
-        self._link.session.control.shutdown()
+        SessionControl(self._link.session).shutdown()
 
     def get_system_prompt(self) -> str:
         """The current system prompt."""
-        return self._link.session.facts.system_prompt()
+        return prompt_text(self._link.session.prompts.sections())
 
     def compact(
         self,
@@ -198,7 +200,7 @@ class ExtensionContext:
 
         async def act() -> None:
             try:
-                result = await session.runs.compact(custom_instructions)
+                result = await session.compaction.compact(custom_instructions)
             except Exception as error:
                 if on_error is not None:
                     await maybe_await(on_error(error))
@@ -206,7 +208,7 @@ class ExtensionContext:
                 if on_complete is not None:
                     await maybe_await(on_complete(result))
 
-        session.control.when_idle(act)
+        session.runs.when_idle.add(act)
 
 
 class CommandContext(ExtensionContext):
@@ -217,31 +219,39 @@ class CommandContext(ExtensionContext):
 
     def __init__(
         self,
-        parts: ContextParts,
-        sending: MessageSender,
+        link: SessionLink,
+        connection: HostConnection,
+        *,
+        ui: ExtensionUIProxy,
+        model_registry: ExtensionModelRegistry,
+        resources: ExtensionResources,
+        sender: MessageSender,
         renewed: Callable[[], CommandContext | None],
     ) -> None:
-        super().__init__(parts)
-        self._sending = sending
+        super().__init__(
+            link, connection, ui=ui, model_registry=model_registry, resources=resources
+        )
+        self._sender = sender
         self._renewed = renewed
+        """Returns the context of this extension in the session that replaced this one."""
 
     async def send_message(
         self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
     ) -> None:
         """``pi.send_message`` in the session of this context."""
-        await self._sending.send_message(message, **how)
+        await self._sender.send_message(message, **how)
 
     async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
         """``pi.send_user_message`` in the session of this context."""
-        await self._sending.send_user_message(content, **how)
+        await self._sender.send_user_message(content, **how)
 
     def get_system_prompt_options(self) -> SystemPromptOptions:
         """The parts of the system prompt."""
-        return self._link.session.facts.prompt_options()
+        return options_from(self._link.session.prompts.parts())
 
     async def wait_for_idle(self) -> None:
         """Wait until no run is in progress."""
-        await self._link.session.control.wait_for_idle()
+        await self._link.session.wait_for_idle()
 
     async def new_session(
         self,
@@ -251,9 +261,7 @@ class CommandContext(ExtensionContext):
         with_session: WithSession | None = None,
     ) -> Cancelled:
         """Replace this session with a new one."""
-        done = await self._link.session.control.new_session(
-            parent_session=parent_session, setup=setup
-        )
+        done = await self._control.new_session(parent_session=parent_session, setup=setup)
         return await self._then(done, with_session)
 
     async def fork(
@@ -264,27 +272,31 @@ class CommandContext(ExtensionContext):
         with_session: WithSession | None = None,
     ) -> Any:
         """Continue in a copy of the branch up to an entry."""
-        done = await self._link.session.control.fork(entry_id, position=position)
+        done = await self._control.fork(entry_id, position=position)
         return await self._then(done, with_session)
 
     async def switch_session(
         self, path: Path | str, *, with_session: WithSession | None = None
     ) -> Cancelled:
         """Continue the session of a file."""
-        done = await self._link.session.control.switch_session(path)
+        done = await self._control.switch_session(path)
         return await self._then(done, with_session)
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Replace this session with a remote one; ``None`` if an extension cancelled it."""
-        return await self._link.session.control.open_replica(header, remote)
+        return await self._control.open_replica(header, remote)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Continue after another entry; ``summarize`` adds a summary of the branch that is left."""
-        return await self._link.session.control.navigate_tree(entry_id, **how)
+        return await self._control.navigate_tree(entry_id, **how)
 
     async def reload(self) -> None:
         """Reload settings, resources and extensions; this context is stale afterwards."""
-        await self._link.session.control.reload()
+        await self._link.session.sessions.reload()
+
+    @property
+    def _control(self) -> SessionControl:
+        return SessionControl(self._link.session)
 
     async def _then(self, done: D, with_session: WithSession | None) -> D:
         if with_session is not None and not done.cancelled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pi.base.clock import Clock
@@ -12,14 +12,13 @@ from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMess
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
+from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import Watchdog
-from pi.coding.port.ui import ExtensionUI, Mode
 
 
 class HostState(Record, eq=False):
-    """What all extensions of a session share; values that change are callables."""
+    """What all extensions of a session share."""
 
     bus: EventBus
     registries: Registries
@@ -32,10 +31,6 @@ class HostState(Record, eq=False):
     flags: Mapping[str, bool | str]
     """Command-line flags that belong to extensions."""
     failed: ReportHandlerFailure
-    session: Callable[[], HostedSession | None]
-    ui: Callable[[], ExtensionUI]
-    mode: Callable[[], Mode]
-    cwd: Path
-    """Where pi was started."""
+    connection: HostConnection
     clock: Clock
     watchdog: Watchdog

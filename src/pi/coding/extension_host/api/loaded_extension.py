@@ -13,7 +13,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
-from pi.coding.extension_host.api.context import CommandContext, ContextParts, ExtensionContext
+from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import MessageSender
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry
@@ -33,8 +33,7 @@ from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag, check_flag
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.handlers import Handler, require_parameters, subscribe_handler
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.extension_host.scope import Registration, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.port.extensions import InputMode
 from pi.coding.prompt import ToolNote
@@ -177,9 +176,9 @@ def when_idle(
     async def later() -> None:
         if registration.active:
             registration.remove()
-            await act(instance.link.session.control)
+            await act(SessionControl(instance.link.session))
 
-    session.control.when_idle(later, before_next_prompt=before_next_prompt)
+    session.runs.when_idle.add(later, before_next_prompt=before_next_prompt)
     return registration
 
 
@@ -217,37 +216,37 @@ def build_extension(
     """
     owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
     scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
-    link = SessionLink(scope, state.session, state.cwd)
-    parts = ContextParts(
-        link=link,
-        ui=_own_ui(owner, scope, link, state),
-        mode=state.mode,
-        model_registry=ExtensionModelRegistry(
-            link, lambda provider, config: add_provider(made, provider, config)
-        ),
-        resources=ExtensionResources(link, scope, state.registries, owner, state.failed),
-    )
-    sending = MessageSender(link, state.next_turn)
-    made = LoadedExtension(
+    link = SessionLink(scope, state.connection)
+    ui = ExtensionUIProxy(
+        link,
+        state.connection,
         owner=owner,
-        source=candidate.source,
-        scope=scope,
-        link=link,
-        context=ExtensionContext(parts),
-        command_context=CommandContext(parts, sending, partial(renewed, owner.path)),
-        state=state,
-    )
-    return made
-
-
-def _own_ui(owner: Owner, scope: Scope, link: SessionLink, state: HostState) -> ExtensionUIProxy:
-    return ExtensionUIProxy(
-        state.ui,
-        owner=owner,
-        scope=scope,
-        link=link,
         bus=state.bus,
         watchdog=state.watchdog,
         facts=state.registries.facts,
         failed=state.failed,
     )
+    model_registry = ExtensionModelRegistry(
+        link, lambda provider, config: add_provider(made, provider, config)
+    )
+    resources = ExtensionResources(link, state.registries, owner, state.failed)
+    made = LoadedExtension(
+        owner=owner,
+        source=candidate.source,
+        scope=scope,
+        link=link,
+        context=ExtensionContext(
+            link, state.connection, ui=ui, model_registry=model_registry, resources=resources
+        ),
+        command_context=CommandContext(
+            link,
+            state.connection,
+            ui=ui,
+            model_registry=model_registry,
+            resources=resources,
+            sender=MessageSender(link, state.next_turn),
+            renewed=partial(renewed, owner.path),
+        ),
+        state=state,
+    )
+    return made

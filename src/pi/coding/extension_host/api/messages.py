@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from msgspec import UNSET
 
@@ -14,11 +14,11 @@ from pi.base.records import Record
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import as_custom_message
-from pi.coding.extension_host.link import SessionLink
+from pi.coding.extension_host.scope import SessionLink
 from pi.coding.session.entries import Custom, CustomMessage
 
-if TYPE_CHECKING:
-    from pi.coding.extension_host.session_parts import Content, DeliverAs
+DeliverAs: TypeAlias = Literal["steer", "follow_up", "next_turn"]
+Content: TypeAlias = str | Sequence[Text | Image]
 
 
 class MessageOptions(TypedDict, total=False):
@@ -68,15 +68,15 @@ class MessageSender:
     ) -> None:
         """Send a message to the model; while idle it is only recorded unless ``trigger_turn``."""
         session = self._link.session
-        said = as_custom_message(message, now_ms=session.place.clock.now_ms())
+        said = as_custom_message(message, now_ms=self._link.scope.clock.now_ms())
         if deliver_as == "next_turn":
             self._next_turn.add(said)
         elif not session.runs.idle:
             await session.runs.queue(said, follow_up=deliver_as == "follow_up")
         elif trigger_turn:
-            session.runs.begin(said)
+            session.prompts.start_with(said)
         else:
-            await session.talk.say(said)
+            await session.entries.append_message(said)
 
     async def send_user_message(
         self,
@@ -90,20 +90,20 @@ class MessageSender:
         session = self._link.session
         text, images = _parts(content)
         if session.runs.idle:
-            session.runs.prompt(text, images, expand=expand_prompt_templates, meta=meta or {})
+            session.prompts.start(text, images, expand=expand_prompt_templates, meta=meta or {})
             return
         if deliver_as is None:
             raise ExtensionError(
                 "The agent is already running.", hint='Pass deliver_as="steer" or "follow_up".'
             )
-        now_ms = session.place.clock.now_ms()
+        now_ms = self._link.scope.clock.now_ms()
         said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
         await session.runs.queue(said, follow_up=deliver_as != "steer")
 
     async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
         """Store an entry that the model does not see. Returns its id."""
-        entry = await self._link.session.talk.add(Custom(custom_type=custom_type, data=data))
-        return entry.id
+        entries = self._link.session.entries
+        return (await entries.append_entry(Custom(custom_type=custom_type, data=data))).id
 
 
 def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:

@@ -8,8 +8,7 @@ from typing import TypedDict
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.scope import Scope, SessionLink
 from pi.coding.shell.environment import service_environment
 
 MOST_OUTPUT = 10_000_000
@@ -50,9 +49,8 @@ class SpawnOptions(TypedDict, total=False):
 class Processes:
     """Programs of one extension; they are stopped with its scope."""
 
-    def __init__(self, link: SessionLink, scope: Scope) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
-        self._scope = scope
 
     async def exec(
         self,
@@ -93,12 +91,12 @@ class Processes:
         if detached:
             return await spawn(argv, cwd=place, env=environment, output="null", detached=True)
         child = await spawn(argv, cwd=place, env=environment, stdin="pipe", errors="separate")
-        (scope or self._scope).on_close(lambda: child.__aexit__(None))
+        (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
 
     def _cwd(self, cwd: Path | str | None) -> Path:
-        here = self._link.session.place.cwd
+        here = self._link.session.workspace.cwd
         return here if cwd is None else here / cwd
 
     def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        return service_environment(self._link.session.place.environ) | dict(more or {})
+        return service_environment(self._link.session.workspace.environ) | dict(more or {})

@@ -17,11 +17,10 @@ from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
-from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Registration
+from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.remote import FeedItem, Kind
+from pi.coding.port.session import SessionPort
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import Entry, SessionHeader
 from pi.coding.session.log import SessionLog
@@ -101,7 +100,7 @@ class SessionReader:
 
     @property
     def _log(self) -> SessionLog:
-        return self._link.session.talk.log
+        return self._link.session.entries.log
 
 
 AddProvider: TypeAlias = Callable[[ModelProvider | str, Mapping[str, Any] | None], Registration]
@@ -174,7 +173,7 @@ class Feed:
     that is more than ``size`` items behind gets a new snapshot instead.
     """
 
-    def __init__(self, session: HostedSession, *, size: int) -> None:
+    def __init__(self, session: SessionPort, *, size: int) -> None:
         self._session = session
         self._size = size
         self._numbers = count(1)
@@ -183,8 +182,8 @@ class Feed:
         self._closed = False
         self._start()
         self._ends = (
-            session.events.subscribe(self._handle_event),
-            session.events.on_moved(self._look),
+            session.subscribe(self._handle_event),
+            session.on_moved(self._look),
         )
 
     def close(self) -> None:
@@ -208,7 +207,7 @@ class Feed:
 
     def _start(self) -> None:
         """Queue a snapshot of the session."""
-        log, partial = self._session.talk.log, self._session.talk.partial_answer
+        log, partial = self._session.entries.log, self._session.runs.progress.partial_answer
         self._items.clear()
         self._seen, self._leaf = len(log.tree), log.leaf_id
         self._state = self._chosen()
@@ -249,7 +248,7 @@ class Feed:
         )
 
     def _entries(self) -> None:
-        log = self._session.talk.log
+        log = self._session.entries.log
         for place in range(self._seen, len(log.tree)):
             entry = log.json(place)
             if entry.get("parentId") != self._leaf:

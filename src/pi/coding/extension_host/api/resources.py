@@ -11,8 +11,7 @@ from pi.coding.bus import Owner
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.resources import kinds
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import (
@@ -66,13 +65,11 @@ class ExtensionResources:
     def __init__(
         self,
         link: SessionLink,
-        scope: Scope,
         registries: Registries,
         owner: Owner,
         failed: ReportHandlerFailure,
     ) -> None:
         self._link = link
-        self._scope = scope
         self._registries = registries
         self._owner = owner
         self._failed = failed
@@ -82,10 +79,10 @@ class ExtensionResources:
 
         Skills and prompts of the session come before those of other agents.
         """
-        place = self._link.session.place
-        own = tuple(DISCOVERED[kind](place.resources)) if kind in DISCOVERED else ()
+        workspace = self._link.session.workspace
+        own = tuple(DISCOVERED[kind](workspace.resources)) if kind in DISCOVERED else ()
         used = {item.key for item in own}
-        found = load_kind(self._kind(kind), self._sources(kind), place.where, self._warn)
+        found = load_kind(self._kind(kind), self._sources(kind), workspace.where, self._warn)
         return own + tuple(
             replace(item, shadowed=item.shadowed or item.key in used) for item in found
         )
@@ -118,4 +115,4 @@ class ExtensionResources:
         self._failed(self._owner, "resources", ExtensionError(text))
 
     def _keep(self, end: Callable[[], None]) -> Registration:
-        return self._scope.keep(Registration(end))
+        return self._link.scope.keep(Registration(end))

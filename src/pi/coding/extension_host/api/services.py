@@ -27,8 +27,7 @@ from pi.coding.extension_host.contributions.credentials import (
 )
 from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.link import SessionLink
-from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import Resolver
 from pi.coding.settings.settings import value_at
 
@@ -91,7 +90,7 @@ class ExtensionModels:
         if isinstance(question, Request):
             return tuple(question.messages)
         if isinstance(question, str):
-            now_ms = self._link.session.place.clock.now_ms()
+            now_ms = self._link.scope.clock.now_ms()
             return (UserMessage(content=blocks(question), timestamp=now_ms),)
         return tuple(question)
 
@@ -124,19 +123,19 @@ class ExtensionAuth:
             access = await session.models.registry.models.access(name)
             key = None if access is None else access.api_key
         if key is None:
-            stored = await session.place.credentials.get(name)
+            stored = await session.accounts.storage.get(name)
             if isinstance(stored, ApiKeyCredential) and stored.key:
                 return await expand(
-                    stored.key, environ=session.place.environ, cwd=session.place.cwd
+                    stored.key, environ=session.workspace.environ, cwd=session.workspace.cwd
                 )
-        variables = session.place.environ
+        variables = session.workspace.environ
         key = key or next((variables[one] for one in env if variables.get(one)), None)
         remember_used(key)
         return key
 
     async def set(self, name: str, key: str) -> None:
         """Store an API key."""
-        credentials = self._instance.link.session.place.credentials
+        credentials = self._instance.link.session.accounts.storage
         await credentials.set(name, ApiKeyCredential(key=key))
 
     def add_source(
@@ -167,9 +166,8 @@ T = TypeVar("T")
 class ExtensionSettings:
     """Settings of an extension, under its own name in ``settings.json``."""
 
-    def __init__(self, link: SessionLink, scope: Scope) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
-        self._scope = scope
         self._declared: dict[str, tuple[Any, Any, str]] = {}
 
     def declare(self, key: str, kind: type[T], default: T, help: str = "") -> None:
@@ -179,7 +177,7 @@ class ExtensionSettings:
     def get(self, key: str) -> Any:
         """The value; the default if it is missing or of another type than declared."""
         kind, default, _ = self._declared.get(key, (Any, None, ""))
-        raw = value_at(self._link.session.place.settings.raw, key.split("."))
+        raw = value_at(self._link.session.workspace.settings.raw, key.split("."))
         if raw is None:
             return default
         try:
@@ -189,8 +187,8 @@ class ExtensionSettings:
 
     def on_change(self, listener: Callable[[], None]) -> Registration:
         """Call ``listener`` after every change of any setting."""
-        settings = self._link.session.place.settings
-        return self._scope.keep(Registration(settings.on_change(listener)))
+        settings = self._link.session.workspace.settings
+        return self._link.scope.keep(Registration(settings.on_change(listener)))
 
     @property
     def declared(self) -> Mapping[str, tuple[Any, Any, str]]:
@@ -214,7 +212,7 @@ class ExtensionHttp:
     ) -> HttpResponse:
         """Send a request and read the whole response. Raises ``HttpError`` if there is none."""
         request = _request(url, method, headers, body)
-        return await self._link.session.place.http().request(request)
+        return await self._link.session.http().request(request)
 
     def stream(
         self,
@@ -226,7 +224,7 @@ class ExtensionHttp:
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
         request = _request(url, method, headers, body)
-        return self._link.session.place.http().stream(request)
+        return self._link.session.http().stream(request)
 
 
 def _request(url: str, method: str, headers: Mapping[str, str] | None, body: bytes) -> HttpRequest:

@@ -17,8 +17,8 @@ from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.scope import Report, Scope
+from pi.coding.extension_host.scope import Report, Scope, SessionLink
+from pi.coding.port.session import SessionPort
 from pi.coding.session.entries import Custom
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import Spill
@@ -29,13 +29,13 @@ StorePlace: TypeAlias = Literal["session", "project", "global"]
 class SessionStore:
     """Values stored in the session itself; they follow its branches."""
 
-    def __init__(self, session: HostedSession, name: str) -> None:
+    def __init__(self, session: SessionPort, name: str) -> None:
         self._session = session
         self._type = f"store:{name}"
 
     def get(self, key: str, default: Any = None) -> Any:
         """The last value on this branch."""
-        for entry in reversed(tuple(self._session.talk.log.branch())):
+        for entry in reversed(tuple(self._session.entries.log.branch())):
             if isinstance(entry, Custom) and entry.custom_type == self._type:
                 data = entry.data if isinstance(entry.data, dict) else {}
                 if data.get("key") == key:
@@ -44,13 +44,13 @@ class SessionStore:
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
-        await self._session.talk.add(
+        await self._session.entries.append_entry(
             Custom(custom_type=self._type, data={"key": key, "value": value})
         )
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._session.talk.add(Custom(custom_type=self._type, data={"key": key}))
+        await self._session.entries.append_entry(Custom(custom_type=self._type, data={"key": key}))
 
 
 class FileStore:
@@ -98,17 +98,20 @@ class FileStore:
 Store: TypeAlias = SessionStore | FileStore
 
 
-def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: Path) -> Store:
-    """The store of the extension called ``name``."""
+def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
+    """The store of the extension that ``link`` belongs to."""
+    session, name, clock = link.session, link.scope.name, link.scope.clock
     if place == "session":
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
         import hashlib  # most sessions store nothing
 
-        project = hashlib.sha256(str(session.place.cwd).encode("utf-8", "replace")).hexdigest()[:16]
-        return FileStore(folder / f"{project}.json", session.place.clock)
-    return FileStore(folder / "global.json", session.place.clock)
+        project = hashlib.sha256(str(session.workspace.cwd).encode("utf-8", "replace")).hexdigest()[
+            :16
+        ]
+        return FileStore(folder / f"{project}.json", clock)
+    return FileStore(folder / "global.json", clock)
 
 
 MAX_IN_MEMORY = 64 * 1024 * 1024

@@ -79,10 +79,8 @@ class Commands(Generic[C]):
 
     def __init__(self) -> None:
         self._rows: OrderedList[C] = OrderedList()
-
-    def add(self, command: C, owner: Owner) -> Callable[[], None]:
-        """Add a command. Returns a function that removes it."""
-        return self._rows.add(command, owner)
+        self.add = self._rows.add
+        """Adds a command of an owner. Returns a function that removes it."""
 
     def listed(self) -> list[tuple[str, C]]:
         """Every command with its unique name; bundled ones come last."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.bus import PASSED_ON, NamedRegistry, OrderedList, Owner
+from pi.coding.bus import PASSED_ON, NamedRegistry, OrderedList
 from pi.coding.port.drawing import Rows
 from pi.coding.port.extensions import ViewKind, ViewOptions
 
@@ -124,16 +124,14 @@ class Facts:
 
     def __init__(self) -> None:
         self._texts: NamedRegistry[str] = NamedRegistry(self._changed)
+        self.add = self._texts.add
+        """Sets the text of a name for an owner. Returns a function that removes it."""
         self._rows: dict[Hashable, Rows] = {}
 
     @property
     def texts(self) -> Mapping[str, str]:
         """The current text of each name."""
         return self._texts.values
-
-    def add(self, name: str, text: str, owner: Owner) -> Callable[[], None]:
-        """Set a text. Returns a function that removes it."""
-        return self._texts.add(name, text, owner)
 
     def show_in(self, key: Hashable, rows: Rows) -> Callable[[], None]:
         """Redraw ``rows`` at every change; they replace earlier rows with that key.

@@ -28,7 +28,6 @@ from pi.ai.transcript import final_tools
 from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.coding.bus import EventBus
-from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.events.answers import BLOCKED, as_custom_message
 from pi.coding.extension_host.events.handlers import DECISIONS
 from pi.coding.extension_host.events.run import (
@@ -46,7 +45,9 @@ from pi.coding.extension_host.events.run import (
 )
 from pi.coding.extension_host.events.session import SessionInfoChanged, SessionInfoChangedEvent
 from pi.coding.extension_host.events.updates import Updates
+from pi.coding.port.session import SessionPort
 from pi.coding.prompt import PromptParts, SystemPromptOptions, ToolNote, prompt_sections, tagged
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import MessageEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 
@@ -54,7 +55,7 @@ from pi.coding.session.log import SessionLog
 class ExtensionPolicy(Policy):
     """Calls handlers at the hooks of a run; does nothing for events without handlers."""
 
-    def __init__(self, bus: EventBus, session: Callable[[], HostedSession]) -> None:
+    def __init__(self, bus: EventBus, session: Callable[[], SessionPort]) -> None:
         self._bus = bus
         self._session = session
         self.turn_index = 0
@@ -152,7 +153,7 @@ class ExtensionPolicy(Policy):
         return parts, messages
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
-        ids = _latest_ids(self._session().talk.log, 1 + len(at.results))
+        ids = _latest_ids(self._session().entries.log, 1 + len(at.results))
         return TurnEndEvent(
             turn_index=self.turn_index,
             message=at.answer,
@@ -167,10 +168,10 @@ class ExtensionPolicy(Policy):
     def _context(self) -> BoundaryContext:
         session = self._session()
         return BoundaryContext(
-            entries=lambda: tuple(session.talk.log.branch()),
-            messages=session.talk.messages,
-            convert=session.talk.convert,
-            pending=lambda: session.talk.pending,
+            entries=lambda: tuple(session.entries.log.branch()),
+            messages=session.facts.messages,
+            convert=convert_to_llm,
+            pending=lambda: session.prompts.pending,
         )
 
     async def _without_instructions(self, request: Request) -> Request:

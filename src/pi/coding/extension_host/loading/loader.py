@@ -84,7 +84,7 @@ class ExtensionLoader:
             found = self._record(candidate)
             if found is None:
                 continue
-            if loads_at_start(found.manifest, self._state.flags, self._state.mode()):
+            if loads_at_start(found.manifest, self._state.flags, self._state.connection.mode):
                 await self._start(found.candidate)
             else:
                 self._defer(found)
@@ -119,7 +119,7 @@ class ExtensionLoader:
             candidate = replace(candidate, name=manifest.name)
             self._infos[where] = replace(self._infos[where], name=manifest.name)
         self._candidates[where] = candidate
-        if not supports_mode(manifest, self._state.mode()):
+        if not supports_mode(manifest, self._state.connection.mode):
             return None
         return _Deferred(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
 

@@ -67,7 +67,7 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 
         def begun(event: Any) -> bool:
             session = instance.link.session
-            return is_triggered(session.talk.log, session.place.settings, manifest)
+            return is_triggered(session.entries.log, session.settings, manifest)
 
         awaited["session_start"].append(begun)
     return awaited

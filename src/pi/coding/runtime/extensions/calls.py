@@ -1,26 +1,42 @@
-"""Calls into extensions: commands, shortcuts, input modes, renderers, completions."""
+"""``SessionExtensions``: calls into extensions of a session, and lists of them, for modes."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
+from pi.coding.extension_host.events.session import SessionStartEvent, SessionSwitchEvent
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
+from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.views import Views
     from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-    from pi.coding.port.extensions import InputMode, NameConflict
+    from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict
 
 log = logging.getLogger(__name__)
 
 
-class ExtensionCalls(ExtensionHosting):
-    """Calls into extensions for modes. Exceptions are reported and do not propagate."""
+class SessionExtensions:
+    """Implements ``ExtensionsPort``. Exceptions of extensions are reported and do not propagate."""
+
+    def __init__(self, hosting: ExtensionHosting, core: LiveSession) -> None:
+        self.hosting = hosting
+        """Creates the host and loads extensions."""
+        self.attach = hosting.attach
+        self.redacted = core.extensions.redacted
+        self._core = core
+        self._contributions = hosting.contributions
+        self.foreign = hosting.sources.foreign
+        """Files that only the original pi can run."""
+        self.shutdown_requested = asyncio.Event()
+        """Set when an extension requests shutdown."""
 
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
@@ -29,12 +45,12 @@ class ExtensionCalls(ExtensionHosting):
         host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
-        found = (self._sleeping if host is None else host.registries).commands.find(text)
+        found = (self.hosting.dormant if host is None else host.registries).commands.find(text)
         return None if found is None else found[0].name
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
-        found = self.host.registries.commands.find(text)
+        found = self.hosting.host.registries.commands.find(text)
         if found is not None:
             command, arguments = found
             work = partial(command.handler, arguments, command.context)
@@ -48,7 +64,7 @@ class ExtensionCalls(ExtensionHosting):
 
     async def press(self, key: str) -> bool:
         """Run the shortcut of a key. Returns False if no extension has registered the key."""
-        shortcut = self.host.registries.shortcuts.get(key)
+        shortcut = self.hosting.host.registries.shortcuts.get(key)
         if shortcut is None:
             return False
         work = partial(shortcut.handler, shortcut.context)
@@ -80,13 +96,9 @@ class ExtensionCalls(ExtensionHosting):
 
         return NO_VIEWS
 
-    def markdown(self, text: str, **about: Any) -> str:
-        """Return Markdown after the transforms of all extensions."""
-        return self.views.markdown(text, about)
-
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
-        found = self.host.registries.commands.find(f"/{command}")
+        found = self.hosting.host.registries.commands.find(f"/{command}")
         if found is None or found[0].completions is None:
             return ()
         return await contained(partial(found[0].completions, prefix)) or ()
@@ -107,14 +119,33 @@ class ExtensionCalls(ExtensionHosting):
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """Return the command line options of extensions, with the names of their owners."""
-        found = self.host.registries.flags.winners().values()
+        found = self.hosting.host.registries.flags.winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
     def clashes(self) -> Sequence[NameConflict]:
         """Return registrations that have no effect, because their names are taken."""
         from pi.coding.extension_host.contributions.registries import name_conflicts
 
-        return name_conflicts(self.host.registries)
+        return name_conflicts(self.hosting.host.registries)
+
+    def infos(self) -> Sequence[ExtensionInfo]:
+        """Return every extension that was found."""
+        hosting = self.hosting
+        return hosting.host.loading.infos if self._contributions.host or hosting.dormant else ()
+
+    def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
+        """Call ``moved`` when another session or branch is shown.
+
+        ``reloaded`` is called when the session is the same, but its extensions were reloaded.
+        """
+        bus = self._core.bus
+        bus.subscribe(SessionSwitchEvent, lambda event: moved(), at="last")
+        bus.subscribe(SessionTreeEvent, lambda event: moved(), at="last")
+        bus.subscribe(
+            SessionStartEvent,
+            lambda event: reloaded() if event.reason == "reload" else None,
+            at="last",
+        )
 
     def _mode_of(self, text: str) -> RegisteredInputMode | None:
         if self._contributions.host is None:
@@ -129,4 +160,4 @@ class ExtensionCalls(ExtensionHosting):
         except Exception as error:
             log.warning("%s failed", path, exc_info=error)
             failed = ExtensionFailed(extension_path=path, event=event, error=error_text(error))
-            await self._core.emit(failed)
+            await self._core.agent.emit(failed)

@@ -23,8 +23,9 @@ class Accounts:
 
     def __init__(self, core: LiveSession, storage: AuthStorage, known: KnownSecrets) -> None:
         self._core = core
-        self._known = known
         self.storage = storage
+        self.secrets = known.values
+        """Returns values that must not leave this machine."""
 
     async def all(self) -> tuple[Account, ...]:
         """Return every provider, in the order of the table."""
@@ -66,14 +67,6 @@ class Accounts:
         from pi.ai.auth.sign_in import sign_in_with_key
 
         await sign_in_with_key(self._row(provider), ui, storage=self.storage)
-
-    async def log_out(self, provider: str) -> bool:
-        """Remove the stored credentials of a provider. Returns False if there were none."""
-        return await self.storage.remove(provider)
-
-    def secrets(self) -> tuple[str, ...]:
-        """Return values that must not leave this machine."""
-        return self._known.values()
 
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}

@@ -9,89 +9,131 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
 from pi.agent.events import Kinds, Listener
+from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
-from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
-from pi.coding.port.results import Forked, Replaced, SessionState, Streaming
-from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.compaction.automatic import IdleCompaction
+from pi.coding.compaction.events import CompactionResult, SessionTreeEvent
+from pi.coding.extension_host.events.session import (
+    ModelSelectEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    ThinkingLevelSelectEvent,
+)
+from pi.coding.port.results import Forked, Replaced, SessionState, Streaming, SubSession
+from pi.coding.runtime.bootstrap import Bootstrap
+from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
-from pi.coding.runtime.session.compaction import CompactionControl
+from pi.coding.runtime.session.cache_warming import CacheWarming
+from pi.coding.runtime.session.compaction import CompactionControl, Summaries
 from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
 from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import RetryControl
 from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
+from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.entries import CustomMessage, SessionMessage
 from pi.coding.settings.settings import Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # lazy: most sessions never need them
+    from pi.ai.http.client import HttpClient
+    from pi.ai.wire_support.exchange import Services
     from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
     from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
 
-class RunningSession:
-    """Implements ``SessionPort`` by its parts. Its owner closes it.
+MOVES = (SessionTreeEvent, ModelSelectEvent, ThinkingLevelSelectEvent)
+"""Events of the bus only that may change the leaf or the state of a session."""
 
-    ``sessions``, ``tree`` and ``accounts`` are created on first use: most sessions never need them.
+
+class AgentSession:
+    """Implements ``SessionPort`` by its parts, and has the common operations of embedding programs.
+
+    Its owner closes it, or uses it with ``async with``. ``sessions``, ``tree``, ``accounts`` and
+    ``exports`` are created on first use: most sessions never need them.
     """
 
     def __init__(
         self,
         core: LiveSession,
+        bootstrap: Bootstrap,
         *,
         prompts: PromptRunner,
+        runs: AgentRuns,
         models: ModelSelection,
-        sessions: Callable[[], SessionSwitcher],
-        tree: Callable[[], TreeMoves],
         shell: UserShell,
         facts: SessionQueries,
-        accounts: Callable[[], Accounts],
         compaction: CompactionControl,
+        summaries: Summaries,
         extensions: SessionExtensions,
         retry: RetryControl,
-        close: Callable[[], Any],
+        timers: Sequence[IdleCompaction | CacheWarming],
+        open_nested: Callable[[SubSession], Awaitable[AgentSession]],
     ) -> None:
         self.prompts = prompts
+        self.runs = runs
         self.models = models
-        self._make_sessions = sessions
-        self._make_tree = tree
+        self.tools = core.toolbox
+        self.entries = core
         self.shell = shell
         self.facts = facts
-        self._make_accounts = accounts
         self.compaction = compaction
         self.retry = retry
         self.extensions = extensions
         self._core = core
-        self._close = close
+        self._bootstrap = bootstrap
+        self._summaries = summaries
+        self._timers = timers
+        self._open_nested = open_nested
+        self._services: Services | None = None
         self._closed = False
         self._feeds: WeakSet[EventFeed] = WeakSet()
+
+    # Parts that are created on first use ----------------------------------------------------------
 
     @cached_property
     def sessions(self) -> SessionSwitcher:
         """Switching to other sessions."""
-        return self._make_sessions()
+        from pi.coding.runtime.session.switching import SessionSwitcher
+
+        return SessionSwitcher(self._core, self._bootstrap, self.prompts, stop_all=self._stop_all)
 
     @cached_property
     def tree(self) -> TreeMoves:
         """Moving within the session."""
-        return self._make_tree()
+        from pi.coding.runtime.session.tree import TreeMoves
+
+        return TreeMoves(self._core, self._summaries, stop_all=self._stop_all)
 
     @cached_property
     def accounts(self) -> Accounts:
         """The user's credentials."""
-        return self._make_accounts()
+        from pi.coding.runtime.session.accounts import Accounts
+
+        return Accounts(self._core, self._bootstrap.storage, self._bootstrap.secrets)
 
     @cached_property
     def exports(self) -> Exports:
         """Exports of the session without the user's secrets."""
         from pi.coding.runtime.session.exports import Exports
 
-        return Exports(self._core, lambda: self.accounts.secrets())
+        return Exports(self._core, self._bootstrap.secrets)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The current workspace; a reload or another session replaces it."""
+        return self._core.workspace
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Long outputs of the session, by number."""
+        return self._core.artifacts
 
     @property
     def cwd(self) -> Path:
@@ -103,9 +145,24 @@ class RunningSession:
         """The merged settings of the session."""
         return self._core.workspace.settings
 
+    def http(self) -> HttpClient:
+        """The HTTP client, configured by the settings; closed with the session."""
+        if self._services is None:
+            workspace = self._core.workspace
+            network = Network(proxy=workspace.settings.values.http_proxy)
+            clock = self._core.machine.clock
+            self._services = make_services(workspace.environ, clock, network)
+        return self._services.http
+
+    async def open_nested(self, spec: SubSession) -> AgentSession:
+        """Open a nested session in memory, guarded like this one; its opener closes it."""
+        return await self._open_nested(spec)
+
     def since_session_ms(self) -> int:
         """Milliseconds since this session started; restarts with every new one."""
         return self._core.since_session_ms()
+
+    # Events ---------------------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
         """Subscribe to public events, all or those of ``kinds``, in order.
@@ -113,6 +170,23 @@ class RunningSession:
         Returns an unsubscribe function.
         """
         return self._core.agent.subscribe(listener, kinds=kinds)
+
+    def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Subscribe to changes of leaf, model or level that have no public event.
+
+        Returns an unsubscribe function.
+        """
+        ends = [self._core.bus.subscribe(kind, lambda _: listener()) for kind in MOVES]
+
+        def end() -> None:
+            for each in ends:
+                each()
+
+        return end
+
+    async def emit(self, event: Any) -> None:
+        """Emit a public event, in order with those of the agent."""
+        await self._core.agent.emit(event)
 
     def events(self) -> EventFeed:
         """Return an iterator over all events from now on, until the session is closed."""
@@ -122,13 +196,44 @@ class RunningSession:
             feed.end()
         return feed
 
+    # Start and end --------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Emit the start event."""
+        await self._core.bus.emit(SessionStartEvent(reason="startup"))
+
     async def abort(self) -> None:
         """Abort everything that is running, and wait until it has ended."""
         if self._core.remote is not None:
             await self._core.remote.abort()
-        await self.stop()
+        await self._stop()
 
-    async def stop(self) -> None:
+    async def wait_for_idle(self) -> None:
+        """Wait until nothing is running."""
+        await self._core.agent.wait_for_idle()
+
+    async def close(self) -> None:
+        """Abort what is running, save the session and release its resources."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._stop_all()
+        await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
+        self._core.log.close()
+        await self._core.workspace.close()
+        self._core.ignore_settings()
+        await self.runs.when_idle.close()
+        await self._bootstrap.hosting.close()
+        await self.runs.close()
+        if self._services is not None:
+            await self._services.close()
+        for timer in self._timers:
+            await timer.close()
+        await self._bootstrap.model_client.close()
+        for feed in self._feeds:
+            feed.end()
+
+    async def _stop(self) -> None:
         """Abort what is running locally, also for a replica."""
         self.prompts.gate.abort_waiting()
         self._core.agent.abort()
@@ -137,59 +242,13 @@ class RunningSession:
             self.tree.abort()
         await self._core.agent.wait_for_idle()
 
-    async def wait_for_idle(self) -> None:
-        """Wait until nothing is running."""
-        await self._core.agent.wait_for_idle()
-
-    async def start(self) -> None:
-        """Emit the start event."""
-        await self._core.bus.emit(SessionStartEvent(reason="startup"))
-
-    async def close(self) -> None:
-        """Abort what is running, save the session and release its resources."""
-        if self._closed:
-            return
-        self._closed = True
+    async def _stop_all(self) -> None:
+        """Stop everything that is running, shell commands too, and write results to the log."""
         self.shell.stop()
-        await self.stop()
+        await self._stop()
         self.shell.flush()
-        await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
-        self._core.log.close()
-        await self._core.workspace.close()
-        await self._close()
-        for feed in self._feeds:
-            feed.end()
 
-
-async def send_custom(
-    core: LiveSession,
-    message: CustomMessage,
-    *,
-    deliver_as: Streaming,
-    trigger_turn: bool,
-    prepare: Callable[[], Awaitable[None]],
-) -> None:
-    """Send a custom message of the SDK to the model.
-
-    During a run ``deliver_as`` says when. In an idle session the message is only stored, unless
-    ``trigger_turn`` starts a run after ``prepare``; then this waits until the agent is idle again.
-    """
-    agent = core.agent
-    message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
-    if core.busy:
-        await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
-    elif trigger_turn:
-        await prepare()
-        await agent.prompt((message,))
-    else:
-        await core.append_message(message)
-
-
-class AgentSession(RunningSession):
-    """The common operations in one class; its parts have the rest.
-
-    Its owner closes it, or uses it with ``async with``.
-    """
+    # Operations of embedding programs -------------------------------------------------------------
 
     async def prompt(
         self, text: str, images: Sequence[Image] = (), *, streaming: Streaming | None = None
@@ -241,13 +300,15 @@ class AgentSession(RunningSession):
         the next prompt, or at once with ``trigger_turn``; then this waits until the agent is idle
         again.
         """
-        await send_custom(
-            self._core,
-            message,
-            deliver_as=deliver_as,
-            trigger_turn=trigger_turn,
-            prepare=self.prompts.prepare,
-        )
+        core, agent = self._core, self._core.agent
+        message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
+        if core.busy:
+            await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
+        elif trigger_turn:
+            await self.prompts.prepare()
+            await agent.prompt((message,))
+        else:
+            await core.append_message(message)
 
     @property
     def state(self) -> SessionState:
@@ -293,12 +354,12 @@ class AgentSession(RunningSession):
     @property
     def session_id(self) -> str:
         """The id of the session."""
-        return self.facts.header.id
+        return self.entries.log.header.id
 
     @property
     def session_file(self) -> Path | None:
         """The session file; ``None`` in memory."""
-        return self.facts.file
+        return self.entries.log.file
 
     async def new_session(self) -> Replaced:
         """Start a new session that replaces this one."""

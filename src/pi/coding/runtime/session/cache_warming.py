@@ -13,7 +13,6 @@ from itertools import count
 
 from msgspec import UNSET
 
-from pi.agent.agent import StreamFn
 from pi.agent.events import AgentSettled, MessageEnd, MessageStart
 from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
@@ -21,6 +20,7 @@ from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
 from pi.coding.extension_host.events.session import CacheWarmingDecisionEvent, SessionShutdownEvent
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.models import ModelClient
 from pi.coding.session.entries import UsageEntry
 
 REFRESH_FRACTION = 0.9
@@ -34,9 +34,9 @@ class CacheWarming:
 
     KINDS = (MessageStart, MessageEnd, AgentSettled)
 
-    def __init__(self, core: LiveSession, stream: StreamFn) -> None:
+    def __init__(self, core: LiveSession, client: ModelClient) -> None:
         self._core = core
-        self._stream = stream
+        self._client = client
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
         """Cost of refreshes during a run; written to the log when the run is over."""
@@ -50,7 +50,7 @@ class CacheWarming:
             case MessageEnd(message=AssistantMessage() as answer):
                 self._begin(answer)
             case AgentSettled():
-                if self._mode != "idle":
+                if self._core.workspace.settings.values.cache_warming != "idle":
                     self._stop()
                 await self._note()
 
@@ -61,15 +61,12 @@ class CacheWarming:
         if waiting is not None:
             await asyncio.wait({waiting})
 
-    @property
-    def _mode(self) -> str:
-        return self._core.workspace.settings.values.cache_warming
-
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
         long = self._core.machine.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
-        if seconds is not None and self._mode != "off" and self._core.remote is None:
+        enabled = self._core.workspace.settings.values.cache_warming != "off"
+        if seconds is not None and enabled and self._core.remote is None:
             self._waiting = asyncio.get_running_loop().create_task(
                 self._keep_warm(answer, seconds * REFRESH_FRACTION),
                 name="cache warming",
@@ -100,7 +97,8 @@ class CacheWarming:
         request = self._core.agent.next_request()
         options = StreamOptions(reasoning=request.thinking, tool_choice=request.tool_choice)
         context = Context(messages=tuple(request.messages))
-        async with aclosing(self._stream(request.model, context, options)) as stream:
+        asked = self._client.stream(request.model, context, options, purpose="warming")
+        async with aclosing(asked) as stream:
             async for event in stream:
                 if not isinstance(event, Start):
                     break

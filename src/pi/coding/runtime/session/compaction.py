@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET
 
-from pi.agent.agent import StreamFn
 from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
-from pi.ai.request import StreamOptions
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import CompactionResult
+from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
-from pi.coding.compaction.request import CompactionRequest, CompactionSession
+from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import (
@@ -29,6 +26,9 @@ from pi.coding.retry import (
     with_retries,
 )
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.models import ModelClient
+from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
@@ -46,18 +46,9 @@ class Summaries:
     They are outside of the conversation; each kind has a cache identity of its own.
     """
 
-    def __init__(
-        self,
-        core: LiveSession,
-        stream: StreamFn,
-        *,
-        options: Callable[[], StreamOptions],
-        retry: Callable[[], RetrySettings],
-    ) -> None:
+    def __init__(self, core: LiveSession, client: ModelClient) -> None:
         self._core = core
-        self._stream = stream
-        self._options = options
-        self._retry = retry
+        self._client = client
 
     def ask(
         self,
@@ -76,23 +67,27 @@ class Summaries:
 
         async def asked(request: SummaryRequest) -> AssistantMessage:
             options = replace(
-                self._options(),
+                self._client.options(),
                 reasoning=self._core.agent.thinking_level,
                 max_tokens=request.max_tokens,
                 session_id=f"{self._core.log.header.id}-{request.purpose}",
             )
 
             async def once() -> Attempt:
-                answer = self._stream(model, request.context, options)
+                answer = self._client.stream(model, request.context, options, purpose="summary")
                 message = await answer.result()
                 return Attempt(answer=message, failure=answer.failure)
 
-            settings = self._retry()
+            settings = retry_settings(self._core)
             if not is_last:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, emit=self._core.emit, clock=self._core.machine.clock
+                once,
+                settings,
+                began=began,
+                emit=self._core.agent.emit,
+                clock=self._core.machine.clock,
             )
             if exceeds_delay_limit(attempt.failure, settings):
                 # The caller would ask once more at once, as after a summary that cannot be used.
@@ -101,6 +96,11 @@ class Summaries:
             return attempt.answer
 
         return asked
+
+
+def retry_settings(core: LiveSession) -> RetrySettings:
+    """Return the current retry settings."""
+    return core.workspace.settings.section(("retry",), RetrySettings)
 
 
 class Strategies(Mapping[str, "Strategy"]):
@@ -127,25 +127,42 @@ def _own() -> Mapping[str, Strategy]:
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
-def compaction_session(
-    core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
-) -> CompactionSession:
-    """Return what a compaction needs from this session."""
-    return CompactionSession(
-        conversation=lambda: core.conversation,
-        add=core.append_entry,
-        bus=core.bus,
-        emit=core.emit,
-        clock=core.machine.clock,
-        options=lambda: compaction_options(core),
-        agent=core.agent,
-        fallbacks=lambda: _fallbacks(core),
-        ask=lambda model, reason, is_last: summaries.ask(
-            model, "compaction", reason, is_last=is_last
-        ),
-        hand_off=hand_off,
-        strategies=Strategies(core.extensions),
-    )
+class LiveCompaction:
+    """Implements ``CompactionSession`` for a live session."""
+
+    def __init__(
+        self,
+        core: LiveSession,
+        summaries: Summaries,
+        hand_off: Callable[[str], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._core = core
+        self._summaries = summaries
+        self.hand_off = hand_off
+        self.agent = core.agent
+        self.bus = core.bus
+        self.clock = core.machine.clock
+        self.strategies = Strategies(core.extensions)
+        self.add = core.append_entry
+        self.emit = core.agent.emit
+
+    def conversation(self) -> SessionConversation:
+        """Return the current conversation."""
+        return self._core.conversation
+
+    def options(self) -> CompactionOptions:
+        """Return the current settings."""
+        return compaction_options(self._core)
+
+    def fallbacks(self) -> Sequence[Model]:
+        """Return the models to use when the session's own model returns no summary."""
+        names = self.options().fallback_models
+        resolved = (self._core.registry.resolve(name) for name in names)
+        return [choice.model for choice in resolved if choice is not None]
+
+    def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
+        """Return the function that calls ``model``; ``is_last`` if no other model follows."""
+        return self._summaries.ask(model, "compaction", reason, is_last=is_last)
 
 
 class StrategyCheck:
@@ -169,28 +186,14 @@ def compaction_options(core: LiveSession) -> CompactionOptions:
     return core.workspace.settings.section(("compaction",), CompactionOptions)
 
 
-def _fallbacks(core: LiveSession) -> Sequence[Model]:
-    resolved = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
-    return [choice.model for choice in resolved if choice is not None]
-
-
 class CompactionControl:
     """Compaction for modes."""
 
-    def __init__(
-        self,
-        core: LiveSession,
-        compactor: Compactor,
-        *,
-        stop_all: Callable[[], Awaitable[None]],
-        resume: Callable[[], Awaitable[None]],
-        holding_prompts: Callable[[], AbstractContextManager[None]],
-    ) -> None:
+    def __init__(self, core: LiveSession, compactor: Compactor, prompts: PromptRunner) -> None:
         self._core = core
         self._compactor = compactor
-        self._stop_all = stop_all
-        self._resume = resume
-        self._holding_prompts = holding_prompts
+        self._prompts = prompts
+        self.abort = compactor.abort
 
     @property
     def busy(self) -> bool:
@@ -210,15 +213,12 @@ class CompactionControl:
         self._core.require_local("compact it")
         request = CompactionRequest(reason="manual", instructions=instructions)
         try:
-            with self._holding_prompts():
-                await self._stop_all()
+            with self._prompts.gate.closed():
+                self._core.agent.abort()
+                await self._core.agent.wait_for_idle()
                 return await self._compactor.compact(request)
         finally:
-            await self._resume()
-
-    def abort(self) -> None:
-        """Abort the running compaction."""
-        self._compactor.abort()
+            await self._prompts.resume()
 
     def set_automatic(self, *, enabled: bool) -> None:
         """Turn automatic compaction on or off for this session."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.export.share import GH_VARIABLES, Shared, command_handler, share_session
 from pi.coding.export.text import render_text
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.session.context import convert_to_llm
 
 
@@ -28,7 +28,7 @@ class ShareOptions(Record):
 class Exports:
     """Exports the current state of a session."""
 
-    def __init__(self, core: LiveSession, secrets: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, core: LiveSession, secrets: KnownSecrets) -> None:
         self._core = core
         self._secrets = secrets
 
@@ -45,7 +45,7 @@ class Exports:
             core.log,
             target,
             cwd=cwd,
-            secrets=self._secrets(),
+            secrets=self._secrets.values(),
             also=partial(core.extensions.redacted, sink="export"),
             instructions=_instructions(core),
         )
@@ -55,7 +55,7 @@ class Exports:
         """Return the branch as text, with prompt and tools; empty if there are no messages."""
         core = self._core
         also = partial(core.extensions.redacted, sink="export")
-        redactor = Redactor(self._secrets(), also=also)
+        redactor = Redactor(self._secrets.values(), also=also)
         transcript = transcript_of(core.log, redactor, _instructions(core))
         return await asyncio.to_thread(render_text, transcript)
 
@@ -74,7 +74,7 @@ class Exports:
             cwd=cwd,
             env=env if command else {**env, **own},
             handler=command_handler(command, cwd=cwd, env=env) if command else None,
-            secrets=self._secrets(),
+            secrets=self._secrets.values(),
             also=partial(core.extensions.redacted, sink="share"),
             instructions=_instructions(core),
         )

@@ -24,7 +24,6 @@ from pi.coding.session.entries import (
     Entry,
     Label,
     MessageEntry,
-    SessionHeader,
     SessionInfo,
     SessionMessage,
 )
@@ -195,30 +194,10 @@ class SessionQueries:
         self._counts = EntryCounts(core.log)
 
     @property
-    def header(self) -> SessionHeader:
-        """The header of the session file."""
-        return self._core.log.header
-
-    @property
     def cwd(self) -> Path:
         """The working directory: that of the session, or another one if it no longer exists."""
         core = self._core
         return core.workspace.cwd if core.remote is None else Path(core.log.header.cwd)
-
-    @property
-    def file(self) -> Path | None:
-        """The session file; ``None`` in memory."""
-        return self._core.log.file
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether the file exists yet."""
-        return self._core.log.is_saved
-
-    @property
-    def problem(self) -> str | None:
-        """Why the latest entries are not in the file, if writing failed."""
-        return self._core.log.problem
 
     @property
     def runs_here(self) -> bool:
@@ -278,11 +257,6 @@ class SessionQueries:
         """Return the roots of the tree with their entries, in RPC's format."""
         return msgspec.Raw(tree_json(self._core.log))
 
-    @property
-    def leaf_id(self) -> str | None:
-        """The entry that the next one follows."""
-        return self._core.log.leaf_id
-
     def fork_points(self) -> list[ForkPoint]:
         """Return the user messages of all branches, in file order."""
         log = self._core.log
@@ -307,7 +281,7 @@ class SessionQueries:
         if not name:
             raise PiError("Session name cannot be empty")
         await self._core.add(SessionInfo(name=name))
-        await self._core.emit(SessionInfoChanged(name=name))
+        await self._core.agent.emit(SessionInfoChanged(name=name))
 
     async def label(self, id: str, label: str | None) -> None:
         """Set or remove the label of an entry."""

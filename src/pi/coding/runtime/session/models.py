@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from pi.ai.messages import Context
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_levels
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
@@ -16,6 +18,7 @@ from pi.coding.extension_host.events.session import (
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import CycledModel
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
@@ -26,9 +29,19 @@ LEVELS = get_args(ThinkingLevel)
 class ModelSelection:
     """Changes apply to the session and are written to its log; settings do not change."""
 
-    def __init__(self, core: LiveSession, last_resort: LastResort | None = None) -> None:
+    def __init__(
+        self,
+        core: LiveSession,
+        client: ModelClient,
+        scope: tuple[ResolvedModel, ...] = (),
+        last_resort: LastResort | None = None,
+    ) -> None:
         self._core = core
+        self._client = client
         self._last_resort = last_resort
+        self.registry = core.registry
+        self.scope = scope
+        """The models to cycle through; empty means all."""
 
     @property
     def current(self) -> Model | None:
@@ -40,39 +53,18 @@ class ModelSelection:
         """The thinking level."""
         return self._core.agent.thinking_level
 
-    def available(self) -> tuple[Model, ...]:
-        """Return every model that has credentials."""
-        return self._core.registry.get_available()
-
-    def offered(self) -> tuple[Model, ...]:
-        """Return every model that the user can select, including those of local servers."""
-        return self._core.registry.get_offered()
-
-    def found(self) -> tuple[Standing, ...]:
-        """Return servers found on this machine that are not approved, with their owners."""
-        return self._core.registry.not_chosen()
-
     def levels(self) -> tuple[ThinkingLevel, ...]:
         """Return the thinking levels that the model supports."""
         return supported_levels(self._core.agent.model) if self._core.has_model else ("off",)
 
-    def known(self) -> tuple[Model, ...]:
-        """Return every known model, including those without credentials."""
-        return self._core.registry.get_all()
-
-    @property
-    def scope(self) -> tuple[ResolvedModel, ...]:
-        """The models to cycle through; empty means all."""
-        return self._core.scope
-
     def set_scope(self, patterns: Sequence[str]) -> None:
         """Cycle through the models that match the patterns, in their order; none means all."""
-        self._core.scope = self._core.registry.scope(patterns)
+        self.scope = self.registry.scope(patterns)
 
     async def discover(self) -> None:
         """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
-        self._core.registry.reload()
-        await self._core.registry.discover_local()
+        self.registry.reload()
+        await self.registry.discover_local()
 
     async def select_fallback_model(self) -> None:
         """Select a fallback if no model is configured: approved server, gateway or last resort.
@@ -81,7 +73,7 @@ class ModelSelection:
         machine that were never approved are skipped.
         """
         await self.discover()
-        registry = self._core.registry
+        registry = self.registry
         usable = filter(registry.is_usable, registry.discoverable())
         model = next(filter(None, map(registry.default_of, usable)), None)
         if model is None:
@@ -97,7 +89,7 @@ class ModelSelection:
         """Report servers whose owner has changed; the start reported those it checked."""
         last = chosen_model(self._core.log)
         named = {self._core.workspace.settings.values.default_provider, last and last.provider}
-        for standing in self._core.registry.not_chosen():
+        for standing in self.registry.not_chosen():
             if standing.state == "other owner" and standing.provider not in named:
                 self._core.machine.report(standing.refusal)
 
@@ -109,14 +101,14 @@ class ModelSelection:
         """
         values = self._core.workspace.settings.values
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
-        return not chosen and not self._core.registry.key_problems()
+        return not chosen and not self.registry.key_problems()
 
     async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
         """Select a model from the next request on. Raises ``PiError`` if it does not exist.
 
         This approves a server on this machine; if its owner has changed since, only with ``anew``.
         """
-        registry = self._core.registry
+        registry = self.registry
         if registry.is_undiscovered(provider):
             await self.discover()
         model = registry.find(provider, model_id)
@@ -140,16 +132,16 @@ class ModelSelection:
                 f"Model not found: {model}",
                 hint="/model and `pi --list-models` list the available models.",
             )
-        await self._core.registry.choose_server(choice.model, anew=anew)
+        await self.registry.choose_server(choice.model, anew=anew)
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
 
     def _resolved(self, pattern: str) -> ResolvedModel | None:
         """Resolve a pattern, reading ``models.json`` again if necessary."""
-        choice = self._core.registry.resolve(pattern)
+        choice = self.registry.resolve(pattern)
         if choice is None:
-            self._core.registry.reload()
-            choice = self._core.registry.resolve(pattern)
+            self.registry.reload()
+            choice = self.registry.resolve(pattern)
         return choice
 
     async def use(
@@ -175,10 +167,16 @@ class ModelSelection:
             thinking = thinking or core.workspace.settings.values.default_thinking_level
         await self.set_thinking_level(thinking or self.thinking_level)
 
+    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """Send a request to a model outside of the conversation."""
+        return self._client.stream(model, context, options, purpose="extension")
+
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
         core = self._core
-        choices = core.scope or tuple(ResolvedModel(model=model) for model in self.available())
+        choices = self.scope or tuple(
+            ResolvedModel(model=model) for model in self.registry.get_available()
+        )
         names = [(choice.model.provider, choice.model.id) for choice in choices]
         if len(choices) < 2:
             return None
@@ -188,7 +186,7 @@ class ModelSelection:
         return CycledModel(
             model=core.agent.model,
             thinking_level=self.thinking_level,
-            is_scoped=bool(core.scope),
+            is_scoped=bool(self.scope),
         )
 
     async def set_thinking_level(self, level: str) -> None:
@@ -201,7 +199,7 @@ class ModelSelection:
             return
         core.agent.thinking_level = allowed
         await core.add(ThinkingLevelChange(thinking_level=allowed))
-        await core.emit(ThinkingLevelChanged(level=allowed))
+        await core.agent.emit(ThinkingLevelChanged(level=allowed))
         await core.bus.emit(ThinkingLevelSelectEvent(level=allowed, previous_level=previous))
 
     async def cycle_thinking(self) -> ThinkingLevel | None:

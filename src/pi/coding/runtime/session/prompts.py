@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import AgentBusy
-from pi.agent.policy import Next
+from pi.agent.policy import Next, Request
 from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
 from pi.ai.messages import Image, Json, UserMessage
@@ -21,9 +20,12 @@ from pi.coding.port.results import InputSource, Queues, Streaming
 from pi.coding.port.session import Accepted, Fill
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
+from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import said_with_pictures
-from pi.coding.runtime.session.runs import IdleQueue
+from pi.coding.runtime.session.runs import AgentRuns
+from pi.coding.runtime.session.shell import UserShell
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
 
@@ -67,26 +69,6 @@ BUSY = (
 )
 
 
-class CommandRunner(Protocol):
-    """Commands and input modes of extensions, which take precedence over all other expansion."""
-
-    def find(self, text: str) -> str | None:
-        """Return the name of the extension command that ``text`` calls, if any."""
-        ...
-
-    async def run(self, text: str) -> None:
-        """Run it to its end; a failure is reported."""
-        ...
-
-    async def take(self, text: str) -> bool:
-        """Pass a text to its input mode. Returns False if it has none."""
-        ...
-
-    async def settled(self) -> None:
-        """Wait until the runs that extensions started are over."""
-        ...
-
-
 class NoModel(PiError):
     """No model is selected, or it has no credentials."""
 
@@ -98,19 +80,20 @@ class PromptRunner:
         self,
         core: LiveSession,
         *,
-        before_run: Callable[[], None],
-        when_idle: IdleQueue,
-        commands: CommandRunner,
-        select_fallback_model: Callable[[], Awaitable[None]],
+        shell: UserShell,
+        runs: AgentRuns,
+        extensions: SessionExtensions,
+        models: ModelSelection,
         whole_prompt: str | None = None,
     ) -> None:
         self.gate = PromptGate()
         """Holds back prompts of users, not those of extensions."""
         self._core = core
-        self._select_fallback_model = select_fallback_model
-        self._commands = commands
-        self._before_run = before_run
-        self._when_idle = when_idle
+        self._shell = shell
+        self._runs = runs
+        self._extensions = extensions
+        """Their commands and input modes take precedence over all other expansion."""
+        self._models = models
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
 
@@ -138,7 +121,7 @@ class PromptRunner:
         core = self._core
         if source != "extension" and await self._handled_by_extension(text):
             await _call(accepted)
-            await self._commands.settled()
+            await self._runs.settled()
             return None
         if core.remote is not None:
             await core.remote.prompt(text, images, streaming=streaming)
@@ -164,6 +147,55 @@ class PromptRunner:
             await _call(accepted)
             return None
         return await self._run(message, accepted)
+
+    def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
+        """Start a run of an extension with a user message; ``meta`` is stored with it."""
+
+        async def run() -> None:
+            await self.prompt(
+                text,
+                images,
+                source="extension",
+                streaming="followUp",
+                expand=expand,
+                meta=meta or UNSET,
+            )
+
+        self._runs.start(run)
+
+    def start_with(self, message: SessionMessage) -> None:
+        """Start a run of an extension with a message."""
+
+        async def run() -> None:
+            await self.prepare()
+            try:
+                await self._core.agent.prompt((message,))
+            except AgentBusy:  # another run started first
+                await self._core.agent.follow_up(message)
+
+        self._runs.start(run)
+
+    async def resume(self) -> None:
+        """Deliver messages that were queued while prompts were held back."""
+        inbox = self._core.agent.inbox
+        if inbox and not self._core.agent.is_running:
+            await self.prepare()
+            messages = tuple(inbox.drain_steering()) or tuple(inbox.drain_follow_up())
+            await self._core.agent.prompt(messages)
+
+    @property
+    def pending(self) -> Sequence[SessionMessage]:
+        """Queued messages that wait for delivery."""
+        inbox = self._core.agent.inbox
+        return inbox.steering + inbox.follow_ups
+
+    def next_request(self) -> Request:
+        """Return the request that the model would get now; nothing is sent."""
+        agent = self._core.agent
+        if not agent.is_running:  # a run keeps the prompt and tools that it started with
+            agent.tools = self._core.toolbox.active()
+            agent.system_prompt = self.sections()
+        return agent.next_request()
 
     async def steer(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
@@ -215,7 +247,7 @@ class PromptRunner:
     ) -> None:
         """Queue a message after input handlers, unless one of them handled it."""
         self._refuse_command(text)
-        if source != "extension" and await self._commands.take(text):
+        if source != "extension" and await self._extensions.take(text):
             return
         if self._core.remote is not None:
             await self._core.remote.prompt(text, images, streaming=streaming)
@@ -229,7 +261,7 @@ class PromptRunner:
             await self._enqueue(await self._message(text, given.images), streaming)
 
     async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
-        async with self._when_idle.hold():
+        async with self._runs.when_idle.hold():
             await self._check()
             await self.prepare()
             more = await self._ask_extensions(message)
@@ -248,7 +280,7 @@ class PromptRunner:
 
     async def prepare(self) -> None:
         """Prepare a run: prompt, tools, and the log entries about them."""
-        self._before_run()
+        self._shell.flush()
         core = self._core
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
@@ -304,13 +336,13 @@ class PromptRunner:
 
     async def _handled_by_extension(self, text: str) -> bool:
         """Whether the text was handled by a command or input mode of an extension."""
-        if self._commands.find(text):
-            await self._commands.run(text)
+        if self._extensions.find(text):
+            await self._extensions.run(text)
             return True
-        return await self._commands.take(text)
+        return await self._extensions.take(text)
 
     def _refuse_command(self, text: str) -> None:
-        if (name := self._commands.find(text)) is not None:
+        if (name := self._extensions.find(text)) is not None:
             raise PiError(
                 f'Extension command "/{name}" cannot be queued.'
                 " Use prompt() or execute the command when not streaming."
@@ -319,7 +351,7 @@ class PromptRunner:
     async def _check(self) -> None:
         core = self._core
         if not core.has_model:
-            await self._select_fallback_model()
+            await self._models.select_fallback_model()
         if not core.has_model:
             for problem in core.registry.unlisted.values():
                 raise NoModel(problem.message, hint=problem.hint)

@@ -61,7 +61,7 @@ class ReplicaFollower:
         self._remote.busy = state.get("isStreaming") is True
         await self._move_to(data["leafId"])
         if partial := data.get("partial"):
-            await self._core.emit(MessageStart(message=_message(partial)))
+            await self._core.agent.emit(MessageStart(message=_message(partial)))
 
     async def _move_to(self, id: str | None) -> None:
         """Move the leaf like the remote side, and emit the move."""
@@ -92,7 +92,7 @@ class ReplicaFollower:
         event = _event(data)
         self._remote.busy = _BUSY.get(str(data.get("type")), self._remote.busy)
         if event is not None:
-            await self._core.emit(event)
+            await self._core.agent.emit(event)
 
 
 def _fields(item: Json) -> tuple[Any, Any]:

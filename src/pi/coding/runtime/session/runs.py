@@ -1,17 +1,22 @@
-"""``IdleQueue``: actions that wait until the agent is idle, such as switching sessions."""
+"""Runs that extensions start, and actions that wait until the agent is idle."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pi.agent.agent import Agent
-from pi.base.tasks import Notifier
+from pi.agent.policy import Policy
+from pi.base.errors import PiError
+from pi.base.tasks import Notifier, TaskScope
+from pi.coding.extension_host.errors import error_text
+from pi.coding.runtime.live import LiveSession
+from pi.coding.session.entries import SessionMessage
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -88,3 +93,65 @@ class IdleQueue:
     @property
     def _holds_prompts(self) -> bool:
         return self._acting or any(first for _, first in self._acts)
+
+
+class AgentRuns:
+    """The current run, and those that extensions start in the background."""
+
+    def __init__(self, core: LiveSession, policies: tuple[Policy, ...]) -> None:
+        self._core = core
+        self._policies = policies
+        self.open_answer = core.agent.open_answer
+        self.progress = core.agent.progress
+        self.require_idle = core.agent.require_idle
+        self.when_idle = IdleQueue(core.agent)
+        """Actions that wait until the agent is idle."""
+        self._tasks = TaskScope()
+        self.close = self._tasks.close
+        """Stops the runs that extensions started."""
+        self._started: set[asyncio.Task[None]] = set()
+        self.refresh_policies()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no run is active, local or remote."""
+        return not self._core.busy
+
+    async def queue(self, message: SessionMessage, *, follow_up: bool) -> None:
+        """Queue a message for the current run."""
+        agent = self._core.agent
+        await (agent.follow_up if follow_up else agent.steer)(message)
+
+    def abort(self) -> None:
+        """Abort the run, local or remote."""
+        self._core.agent.abort()
+        if self._core.remote is not None:
+            self._spawn(self._core.remote.abort(), name="abort remote run")
+
+    def refresh_policies(self) -> None:
+        """Set the policies of the next run, those of extensions included."""
+        self._core.agent.policies = self._core.extensions.policies(*self._policies)
+
+    def start(self, work: Act) -> None:
+        """Start a run of an extension in the background; ``work`` runs it to its end."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except PiError as error:
+                self._core.machine.report(
+                    f"An extension could not start a run: {error_text(error)}"
+                )
+
+        task = self._spawn(run(), name="run of an extension")
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+
+    async def settled(self) -> None:
+        """Wait until the runs that extensions started are over."""
+        while self._started:
+            await asyncio.wait(self._started)
+
+    def _spawn(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        # In an empty context: the caller may be part of a run, ``work`` is not.
+        return Context().run(self._tasks.start, work, name=name)

@@ -1,4 +1,4 @@
-"""Replaces this session by another one: new, resumed, forked, cloned or imported."""
+"""Replaces this session by another one: new, resumed, forked, cloned, imported; reloads it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from pi.coding.extension_host.events.session import (
     SessionSwitchEvent,
 )
 from pi.coding.models.starting import ModelPreferences, find_starting_model
+from pi.coding.port.remote import Remote, Replica
 from pi.coding.port.results import Forked, Replaced
+from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.live import LiveSession, RemoteSession
+from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
@@ -29,7 +32,6 @@ from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
-from pi.coding.trust import Trust
 
 SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
@@ -45,26 +47,16 @@ class SessionSwitcher:
     def __init__(
         self,
         core: LiveSession,
+        bootstrap: Bootstrap,
+        prompts: PromptRunner,
         *,
-        location: Callable[[Path], SessionLocation],
         stop_all: Callable[[], Awaitable[None]],
-        decide_trust: Callable[[Path], Awaitable[Trust]],
-        workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
-        record_model_choice: Callable[[], Awaitable[None]],
-        load_extensions: Callable[[], Awaitable[None]],
-        begun: Callable[[], None],
     ) -> None:
         self._core = core
-        self._location = location
+        self._bootstrap = bootstrap
+        self._prompts = prompts
         self._stop_all = stop_all
         """Aborts everything that is running, and waits for it."""
-        self._decide_trust = decide_trust
-        self._workspace_under = workspace_under
-        self._note_choices = record_model_choice
-        self._load_extensions = load_extensions
-        """Loads the extensions of the next session."""
-        self._begun = begun
-        """Called once the next session is in place."""
         self._choices: tuple[Model, ThinkingLevel, bool]
         """Model, level and scope before a remote session was shown."""
 
@@ -74,7 +66,7 @@ class SessionSwitcher:
             return Replaced(cancelled=True)
         log = new_session(self.location, parent=parent_session)
         await self._swap(log, "new")
-        await self._note_choices()
+        await self._prompts.record_model_choice()
         return Replaced(cancelled=False)
 
     async def switch(self, path: Path) -> Replaced:
@@ -145,25 +137,46 @@ class SessionSwitcher:
 
         return await self.switch(import_session(path, self.location))
 
-    async def show(self, header: Json, remote: RemoteSession) -> bool:
-        """Show a remote session instead of this one. Returns False if an extension cancelled it."""
+    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
+        """Show a remote session instead of this one; ``None`` if an extension cancelled it."""
+        # lazy: few sessions show a remote one
+        from pi.coding.runtime.session.replica import ReplicaFollower
+
         if await self._forbidden("resume"):
-            return False
-        await self._swap(new_replica(header, self.location.stamps), "resume", remote)
-        return True
+            return None
+        session = RemoteSession(remote)
+        await self._swap(new_replica(header, self.location.stamps), "resume", session)
+        return ReplicaFollower(self._core, session)
+
+    async def reload(self) -> None:
+        """Reload everything around the session; the conversation stays."""
+        core, bootstrap = self._core, self._bootstrap
+        core.agent.require_idle()
+        await self._stop_all()
+        # First, while the extensions are loaded that may decide about trust.
+        trust = await bootstrap.decide_trust(core.workspace.cwd)
+        await core.bus.emit(SessionShutdownEvent(reason="reload"))
+        workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
+        await core.workspace.close()
+        core.use_workspace(workspace)
+        core.toolbox.move_to(workspace)
+        bootstrap.hosting.forget_modules()
+        await bootstrap.hosting.load()
+        await core.bus.emit(SessionStartEvent(reason="reload"))
+        bootstrap.report_skipped_files()
 
     async def hand_off(self, document: str) -> None:
         """Continue in a new session that starts with ``document``."""
         log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
-        await self._note_choices()
+        await self._prompts.record_model_choice()
         handed = CustomMessageEntry(custom_type="handoff", content=document, display=True)
         await self._core.add(handed)
 
     @property
     def location(self) -> SessionLocation:
         """Return where new sessions are stored: beside this one, or in memory like this one."""
-        location = self._location(self._core.workspace.cwd)
+        location = self._bootstrap.session_location(self._core.workspace.cwd)
         if self._core.log.file is None and self._core.remote is None:
             return replace(location, directory=None)
         return location
@@ -197,11 +210,12 @@ class SessionSwitcher:
             # Also if the directory stays the same: extensions are loaded again, and files may have
             # been added since trust was decided. Decided while the extensions are loaded that may
             # answer.
-            trust = await self._decide_trust(cwd)
+            trust = await self._bootstrap.decide_trust(cwd)
             await core.bus.emit(
                 SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
             )
-            await self._work_in(await self._workspace_under(trust, cwd, core.workspace))
+            workspace = await self._bootstrap.workspace_under(trust, cwd, core.workspace)
+            await self._work_in(workspace)
         except BaseException:
             log.close()
             raise
@@ -210,12 +224,12 @@ class SessionSwitcher:
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
-        await self._load_extensions()
+        await self._bootstrap.hosting.load()
         await core.bus.emit(SessionSwitchEvent(reason=reason, previous_session_file=previous))
         if reason == "fork":
             await core.bus.emit(SessionForkEvent(previous_session_file=previous))
         await core.bus.emit(SessionStartEvent(reason=reason, previous_session_file=previous))
-        self._begun()
+        self._bootstrap.report_skipped_files()
 
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace

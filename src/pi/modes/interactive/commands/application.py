@@ -111,7 +111,7 @@ async def reload(ui: Ui, arguments: str) -> None:
     """Reloads everything that is read from files."""
     require_idle(ui)
     with ui.working("Reloading…"):
-        await ui.port.extensions.reload()
+        await ui.port.sessions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):
         ui.notify(problem, "warning")
     ui.themes.use(ui.port.settings.values.theme)
@@ -205,7 +205,7 @@ def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
         "System": platform.platform(),
         "Terminal": ui.host.environ.get("TERM_PROGRAM") or ui.host.environ.get("TERM", "unknown"),
         "Model": full_name(model) if model else "none",
-        "Problem": ui.port.facts.problem or "none",
+        "Problem": ui.port.entries.log.problem or "none",
     }
     lines = redactor.text("\n".join(f"- {name}: {value}" for name, value in facts.items()))
     settings = msgspec.json.format(msgspec.json.encode(redactor.json(ui.port.settings.raw)))
@@ -229,7 +229,7 @@ NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one.
 async def extensions(ui: Ui, arguments: str) -> None:
     """Shows every extension that was found."""
     port = ui.port.extensions
-    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign()))
+    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign))
     ui.add_output(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
 
 

@@ -21,7 +21,7 @@ async def model(ui: Ui, arguments: str) -> None:
         if named is None:
             return
         ui.notify(f"Model: {full_name(named)}")
-        if named not in ui.port.models.offered():
+        if named not in ui.port.models.registry.get_offered():
             who = named.provider
             ui.notify(f"{who} has no credentials yet; /login {who} stores some.", "warning")
         return
@@ -89,7 +89,7 @@ async def _picked(ui: Ui, pattern: str) -> Model | None:
         return await ui.port.models.select(pattern)
     except ServerNotChosen as error:
         refused = error
-    for standing in ui.port.models.found():
+    for standing in ui.port.models.registry.not_chosen():
         if standing.provider == pattern.partition("/")[0]:
             if not await may_ask_server(ui, standing.provider):
                 return None
@@ -99,8 +99,8 @@ async def _picked(ui: Ui, pattern: str) -> Model | None:
 
 async def _may_use(ui: Ui, model: Model) -> bool:
     """Returns whether the model is available, after a login, a download or a question if needed."""
-    if model in ui.port.models.offered():
+    if model in ui.port.models.registry.get_offered():
         if model == SMALL_MODEL:
             return await has_embedded(ui)
         return await may_ask_server(ui, model.provider)
-    return await log_in(ui, model.provider) and model in ui.port.models.offered()
+    return await log_in(ui, model.provider) and model in ui.port.models.registry.get_offered()

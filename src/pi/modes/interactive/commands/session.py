@@ -78,7 +78,7 @@ async def resume(ui: Ui, arguments: str) -> None:
         host=ui.host,
         catalog=_catalog(ui),
         cwd=str(facts.cwd),
-        current=facts.file,
+        current=ui.port.entries.log.file,
         rename_current=facts.rename,
     )
     path = await pick_session(ui, where)
@@ -114,7 +114,7 @@ async def session(ui: Ui, arguments: str) -> None:
         facts.state(),
         facts.stats(),
         cache_warming=values.cache_warming,
-        problem=facts.problem,
+        problem=ui.port.entries.log.problem,
     )
     ui.add_output(SectionsView(ui.theme, [info]))
     ui.add_output(ChartsView(_used(ui), ui.theme))
@@ -161,7 +161,7 @@ def _replaced(ui: Ui, result: Replaced, text: str) -> None:
 
 def _catalog(ui: Ui) -> SessionCatalog:
     """Returns the location of the sessions next to this one; usually the agent directory."""
-    usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
+    usual, file = ui.host.agent_dir / SESSIONS, ui.port.entries.log.file
     custom = file.parent if file is not None and file.parent.parent != usual else None
     return SessionCatalog(ui.host.agent_dir, custom=custom)
 

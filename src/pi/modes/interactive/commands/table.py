@@ -90,7 +90,7 @@ OWN = "pi:"
 
 
 def _model_names(ui: Ui) -> Sequence[str]:
-    return [full_name(model) for model in ui.port.models.available()]
+    return [full_name(model) for model in ui.port.models.registry.get_available()]
 
 
 def _levels(ui: Ui) -> Sequence[str]:
@@ -98,7 +98,7 @@ def _levels(ui: Ui) -> Sequence[str]:
 
 
 def _providers(ui: Ui) -> Sequence[str]:
-    return list(dict.fromkeys(model.provider for model in ui.port.models.known()))
+    return list(dict.fromkeys(model.provider for model in ui.port.models.registry.get_all()))
 
 
 def _message_ids(ui: Ui) -> Sequence[Suggestion]:

@@ -179,7 +179,7 @@ async def log_out(ui: Ui, name: str = "") -> str | None:
             "No stored credentials.", hint="API keys in environment variables are not affected."
         )
     account = _called(stored, name) or await _meant(ui, "Log out of", stored, name)
-    if account is None or not await ui.port.accounts.log_out(account.provider.id):
+    if account is None or not await ui.port.accounts.storage.remove(account.provider.id):
         return None
     return account.provider.name
 

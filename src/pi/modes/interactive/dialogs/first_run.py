@@ -91,7 +91,7 @@ def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
                 label=f"{found.provider} on {found.address}",
                 description=f"found on this machine; owner: {found.owner}",
             )
-            for found in ui.port.models.found()
+            for found in ui.port.models.registry.not_chosen()
         ),
         Option(value="tour", label="Guided tour", description="a script shows the tools; no model"),
         Option(
@@ -140,7 +140,9 @@ async def _choose_model(ui: Ui) -> None:
 
 async def _use_server(ui: Ui, found: Standing) -> bool:
     """Selects a server of this machine and one of its models."""
-    models = [model for model in ui.port.models.offered() if model.provider == found.provider]
+    models = [
+        model for model in ui.port.models.registry.get_offered() if model.provider == found.provider
+    ]
     options = [Option(value=model, label=one_line(model.id)) for model in models]
     chosen = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)
     if chosen is None:

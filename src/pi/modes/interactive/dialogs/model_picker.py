@@ -164,10 +164,10 @@ def models_of(ui: Ui) -> ModelCatalogue:
     """Builds the catalogue of the session."""
     models, values = ui.port.models, ui.port.settings.values
     return known_models(
-        models.known(),
-        models.available(),
-        offered=models.offered(),
-        found={each.provider: _in_short(each) for each in models.found()},
+        models.registry.get_all(),
+        models.registry.get_available(),
+        offered=models.registry.get_offered(),
+        found={each.provider: _in_short(each) for each in models.registry.not_chosen()},
         current=models.current,
         default=(values.default_provider, values.default_model),
         scope=[choice.model for choice in models.scope],
@@ -181,7 +181,7 @@ def _in_short(standing: Standing) -> str:
 
 async def may_ask_server(ui: Ui, provider: str) -> bool:
     """Returns whether a local server may be used; shows its owner and asks the user."""
-    found = [each for each in ui.port.models.found() if each.provider == provider]
+    found = [each for each in ui.port.models.registry.not_chosen() if each.provider == provider]
     if not found:
         return True
     title = f"Use the server on {found[0].address} as {provider}?"

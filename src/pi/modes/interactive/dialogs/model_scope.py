@@ -100,7 +100,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
     models = ui.port.models
 
     def names() -> tuple[str, ...]:
-        return tuple(map(full_name, models.available()))
+        return tuple(map(full_name, models.registry.get_available()))
 
     def build(done: Callable[[PickedScope | None], None]) -> Component:
         scoped = tuple(full_name(choice.model) for choice in models.scope)

@@ -14,12 +14,13 @@ from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.session import SessionPort
 from pi.coding.session.context import DisplayTranscript
 from pi.modes.interactive.app_ui import AppUi
-from pi.modes.interactive.extensions.ui import DisplayControls, ScreenUI
+from pi.modes.interactive.extensions.ui import ScreenUI
 from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.transcript.view import MAX_LOADED, MAX_UNFOLDED, TranscriptView
-from pi.tui.completion.provider import Provider
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import canonical, find_key, key_names
 from pi.tui.terminal import Size
@@ -86,7 +87,8 @@ class ExtensionConnection:
         screen: AppUi,
         frame: AppLayout,
         transcript: TranscriptView,
-        showing: DisplayControls,
+        activity: Activity,
+        window: WindowTitle,
         *,
         reloaded: Callable[[], None],
     ) -> None:
@@ -94,7 +96,7 @@ class ExtensionConnection:
         self._frame = frame
         self._transcript = transcript
         self._reload = reloaded
-        self.ui = ScreenUI(screen, frame, showing)
+        self.ui = ScreenUI(screen, frame, activity, window, transcript)
         """The UI of extensions."""
         self._shortcuts: Shortcuts | None = None
 
@@ -114,10 +116,6 @@ class ExtensionConnection:
         self._frame.composer.prompt.on_key = self._shortcuts.take
         self._frame.composer.mode_of = extensions.input_mode
         self._screen.tasks.start(self._leave(port), name="waiting for the end")
-
-    def complete_with(self, usual: Provider) -> None:
-        """Sets the suggestions used where no extension has any."""
-        self.ui.completing.complete_with(usual)
 
     def load(self, port: SessionPort) -> None:
         """Shows a stored conversation, with the entries of extensions."""
@@ -147,7 +145,7 @@ class ExtensionConnection:
         self._screen.tasks.start(work, name=f"shortcut {key}")
 
     async def _leave(self, port: SessionPort) -> None:
-        await port.extensions.wait_for_shutdown()
+        await port.extensions.shutdown_requested.wait()
         self._screen.quit()
 
 

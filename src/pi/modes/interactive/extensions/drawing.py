@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable
-from pi.coding.port.ui import ThemeChange
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import InvalidTheme
-from pi.modes.interactive.ui import Ui
 from pi.tui.component import CURSOR_MARKER, Area, wants_key_release
 from pi.tui.screen.rows import permitted
 from pi.tui.style import Style, painter
@@ -175,35 +172,3 @@ class ExtensionTheme:
     def strikethrough(self, text: str) -> str:
         """Returns ``text`` struck through."""
         return painter(Style(strike=True))(text)
-
-
-# The themes of this screen, for extensions.
-
-
-class ExtensionThemes:
-    """Finds themes by name, and selects one like ``/theme``."""
-
-    def __init__(self, ui: Ui) -> None:
-        self._ui = ui
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All themes, by name."""
-        return self._ui.themes.names
-
-    def get(self, name: str) -> ExtensionTheme | None:
-        """Returns a theme by its name."""
-        try:
-            palette = self._ui.themes.palette(name)
-        except InvalidTheme:
-            return None
-        return ExtensionTheme(Theme(palette, self._ui.theme.depth))
-
-    def use(self, name: str) -> ThemeChange:
-        """Selects a theme and saves it in the settings."""
-        try:
-            self._ui.themes.use(name)
-        except InvalidTheme as error:
-            return ThemeChange(success=False, error=error.explain())
-        self._ui.port.settings.set({"theme": name})
-        return ThemeChange(success=True)

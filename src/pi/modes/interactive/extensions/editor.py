@@ -167,13 +167,13 @@ CompletionFailed: TypeAlias = Callable[[Exception], None]
 
 
 class ExtensionCompletion:
-    """The providers of extensions and the built-in one as one; implements ``Provider``."""
+    """The providers of extensions and the built-in one, combined in ``provider``."""
 
     def __init__(self, failed: CompletionFailed) -> None:
         self._failed = failed
         self._usual: tuple[Provider, ...] = ()
         self._foreign: list[_Foreign] = []
-        self._all = CombinedProvider(())
+        self.provider = CombinedProvider(())
 
     def complete_with(self, usual: Provider) -> None:
         """Sets the provider used when no extension has a suggestion."""
@@ -187,27 +187,6 @@ class ExtensionCompletion:
         self._combine()
         return lambda: self._remove(foreign)
 
-    @property
-    def trigger_characters(self) -> str:
-        """The trigger characters of all providers."""
-        return self._all.trigger_characters
-
-    async def get_suggestions(
-        self, lines: Sequence[str], row: int, col: int, *, force: bool
-    ) -> Suggestions | None:
-        """Returns the first answer."""
-        return await self._all.get_suggestions(lines, row, col, force=force)
-
-    def apply_completion(
-        self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
-    ) -> Completed:
-        """Applies the suggestion with the provider that made it."""
-        return self._all.apply_completion(lines, row, col, item, prefix)
-
-    def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Whether all providers complete here with Tab."""
-        return self._all.should_trigger_file_completion(lines, row, col)
-
     def _broken(self, foreign: _Foreign, problem: Exception) -> None:
         self._remove(foreign)
         self._failed(problem)
@@ -218,7 +197,7 @@ class ExtensionCompletion:
             self._combine()
 
     def _combine(self) -> None:
-        self._all = CombinedProvider((*self._foreign, *self._usual))
+        self.provider.replace((*self._foreign, *self._usual))
 
 
 class _Foreign:
@@ -298,7 +277,7 @@ class ExtensionEditing:
         self.completing = ExtensionCompletion(
             lambda problem: notify(f"Completion of an extension failed: {problem!r}")
         )
-        frame.composer.offer(self.completing)
+        frame.composer.offer(self.completing.provider)
         self._listeners = KeyListeners()
         frame.tui.add_input_listener(self._hear, first=True)
 

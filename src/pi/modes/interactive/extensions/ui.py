@@ -1,4 +1,4 @@
-"""The UI of extensions on this screen: delegates to the parts."""
+"""The UI of extensions on this screen."""
 
 from __future__ import annotations
 
@@ -7,72 +7,18 @@ from typing import Any, Literal
 
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
-from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.extensions.dialogs import ExtensionDialogs
-from pi.modes.interactive.extensions.drawing import ExtensionTheme, ExtensionThemes
+from pi.modes.interactive.extensions.drawing import ExtensionTheme
 from pi.modes.interactive.extensions.editor import ExtensionEditing
 from pi.modes.interactive.extensions.regions import ExtensionRegions
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import FRAMES, TICK, Activity
 from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.theme import Theme as ScreenTheme
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.transcript.block import THINKING
 from pi.modes.interactive.transcript.view import TranscriptView
-
-# Display settings that extensions can change.
-
-
-class DisplayControls:
-    """Changes other regions; ``refresh`` redraws everything."""
-
-    def __init__(
-        self,
-        activity: Activity,
-        window: WindowTitle,
-        transcript: TranscriptView,
-        *,
-        refresh: Callable[[], None],
-    ) -> None:
-        self._activity = activity
-        self._window = window
-        self._transcript = transcript
-        self._refresh = refresh
-
-    def set_title(self, title: str) -> None:
-        """Sets the window title; empty restores the default."""
-        self._window.override(title)
-
-    def set_working_message(self, message: str | None) -> None:
-        """Sets the text shown while the agent works."""
-        self._activity.indicator.message = message
-        self._activity.on_work()
-
-    def set_working_visible(self, *, visible: bool) -> None:
-        """Shows or hides the activity."""
-        self._activity.indicator.is_visible = visible
-        self._activity.on_work()
-
-    def set_working_frames(self, frames: Sequence[str] | None, interval: float | None) -> None:
-        """Sets the spinner; ``None`` restores the default."""
-        indicator = self._activity.indicator
-        indicator.frames = FRAMES if frames is None else tuple(frames)
-        indicator.interval = interval or TICK
-        self._activity.on_work()
-
-    def set_thinking_label(self, label: str | None) -> None:
-        """Sets the label of hidden thinking; ``None`` restores the default."""
-        self._transcript.call_thinking(THINKING if label is None else label)
-        self._refresh()
-
-    @property
-    def is_expanded(self) -> bool:
-        """Whether tool outputs are expanded."""
-        return self._transcript.look.is_expanded
-
-    def expand(self, *, expanded: bool) -> None:
-        """Expands or folds tool outputs."""
-        if expanded != self.is_expanded:
-            self._transcript.expand(expanded=expanded)
-            self._refresh()
+from pi.modes.interactive.ui import Ui
 
 
 class ScreenUI(ExtensionUI):
@@ -80,11 +26,19 @@ class ScreenUI(ExtensionUI):
 
     has_ui = True
 
-    def __init__(self, screen: AppUi, frame: AppLayout, showing: DisplayControls) -> None:
+    def __init__(
+        self,
+        screen: Ui,
+        frame: AppLayout,
+        activity: Activity,
+        window: WindowTitle,
+        transcript: TranscriptView,
+    ) -> None:
         self._screen = screen
+        self._activity = activity
+        self._window = window
+        self._transcript = transcript
         self.colours = ExtensionTheme(frame.theme)
-        self._showing = showing
-        self._themes = ExtensionThemes(screen)
         self.regions = ExtensionRegions(frame, self.colours)
         given = (frame.tui, self.colours, frame.keymap)
         self._questions = ExtensionDialogs(screen, given)
@@ -149,7 +103,7 @@ class ScreenUI(ExtensionUI):
 
     def set_title(self, title: str) -> None:
         """Sets the window title."""
-        self._showing.set_title(title)
+        self._window.override(title)
 
     # Rows -----------------------------------------------------------------------------------------
 
@@ -177,29 +131,37 @@ class ScreenUI(ExtensionUI):
 
     def set_working_message(self, message: str | None = None) -> None:
         """Sets the text shown while the agent works."""
-        self._showing.set_working_message(message)
+        self._activity.indicator.message = message
+        self._activity.on_work()
 
     def set_working_visible(self, *, visible: bool) -> None:
         """Shows or hides the activity."""
-        self._showing.set_working_visible(visible=visible)
+        self._activity.indicator.is_visible = visible
+        self._activity.on_work()
 
     def set_working_indicator(
         self, frames: Sequence[str] | None = None, interval: float | None = None
     ) -> None:
         """Sets the spinner."""
-        self._showing.set_working_frames(frames, interval)
+        indicator = self._activity.indicator
+        indicator.frames = FRAMES if frames is None else tuple(frames)
+        indicator.interval = interval or TICK
+        self._activity.on_work()
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
         """Sets the label of hidden thinking."""
-        self._showing.set_thinking_label(label)
+        self._transcript.call_thinking(THINKING if label is None else label)
+        self._screen.refresh()
 
     def get_tools_expanded(self) -> bool:
         """Whether tool outputs are expanded."""
-        return self._showing.is_expanded
+        return self._transcript.look.is_expanded
 
     def set_tools_expanded(self, *, expanded: bool) -> None:
         """Expands or folds tool outputs."""
-        self._showing.expand(expanded=expanded)
+        if expanded != self.get_tools_expanded():
+            self._transcript.expand(expanded=expanded)
+            self._screen.refresh()
 
     # The editor -----------------------------------------------------------------------------------
 
@@ -235,12 +197,21 @@ class ScreenUI(ExtensionUI):
 
     def get_all_themes(self) -> Sequence[str]:
         """The names of all themes."""
-        return self._themes.names
+        return self._screen.themes.names
 
     def get_theme(self, name: str) -> Theme | None:
         """Returns a theme by its name."""
-        return self._themes.get(name)
+        try:
+            palette = self._screen.themes.palette(name)
+        except InvalidTheme:
+            return None
+        return ExtensionTheme(ScreenTheme(palette, self._screen.theme.depth))
 
     def set_theme(self, theme: str) -> ThemeChange:
         """Selects a theme and saves it in the settings."""
-        return self._themes.use(theme)
+        try:
+            self._screen.themes.use(theme)
+        except InvalidTheme as error:
+            return ThemeChange(success=False, error=error.explain())
+        self._screen.port.settings.set({"theme": theme})
+        return ThemeChange(success=True)

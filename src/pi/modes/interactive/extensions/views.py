@@ -62,9 +62,12 @@ class ExtensionViews(RendererHooks):
 
     def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
         """Returns a text as extensions transform it."""
-        return self._extensions.markdown(
-            text, message_type=kind, is_streaming=is_streaming, available_width=self._columns()
-        )
+        about = {
+            "message_type": kind,
+            "is_streaming": is_streaming,
+            "available_width": self._columns(),
+        }
+        return self._extensions.views.markdown(text, about)
 
     def status(self, key: str, text: str, width: int) -> str | None:
         """Draws a status text of an extension."""

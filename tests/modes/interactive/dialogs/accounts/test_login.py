@@ -61,7 +61,11 @@ class Accounts:
         self.stored.append(provider)
         ui.notify(LoginInfo(message="Saved."))
 
-    async def log_out(self, provider: str) -> bool:
+    @property
+    def storage(self) -> Accounts:
+        return self
+
+    async def remove(self, provider: str) -> bool:
         self.stored.remove(provider)
         return True
 

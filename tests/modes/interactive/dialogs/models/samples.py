@@ -39,15 +39,18 @@ def screen_with(
     """A session that has credentials for all but one model; ``served`` are found by asking."""
 
     async def discover() -> None:
-        models.known = lambda: (SONNET, HAIKU, GPT, GROK, *served, *offered)
-        models.available = lambda: (SONNET, HAIKU, GPT, *served)
+        registry.get_all = lambda: (SONNET, HAIKU, GPT, GROK, *served, *offered)
+        registry.get_available = lambda: (SONNET, HAIKU, GPT, *served)
 
+    registry = SimpleNamespace(
+        get_all=lambda: (SONNET, HAIKU, GPT, GROK, *offered),
+        get_available=lambda: (SONNET, HAIKU, GPT),
+        get_offered=lambda: (SONNET, HAIKU, GPT, *offered),
+        not_chosen=lambda: found,
+    )
     models = SimpleNamespace(
         discover=discover,
-        known=lambda: (SONNET, HAIKU, GPT, GROK, *offered),
-        available=lambda: (SONNET, HAIKU, GPT),
-        offered=lambda: (SONNET, HAIKU, GPT, *offered),
-        found=lambda: found,
+        registry=registry,
         current=HAIKU,
         scope=tuple(ResolvedModel(model=each) for each in scope),
         thinking_level="low",

@@ -130,14 +130,14 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
     session = await stage.open()
     await session.prompts.prompt("first question")
     await session.prompts.prompt("second question")
-    before = session.facts.leaf_id
+    before = session.entries.log.leaf_id
     screen = FakeScreen(tmp_path, session, stage.host)
     walk = asyncio.create_task(walk_tree(screen))
     await screen.press("up", "up", "enter", "down", "enter")
     await screen.until(lambda text: "Summarizing the branch" in text)
     await screen.press("escape")
     await screen.until(lambda text: "Session Tree" in text)
-    assert session.facts.leaf_id == before
+    assert session.entries.log.leaf_id == before
     assert screen.notices == [("info", "Summary cancelled.")]
     await screen.press("escape")
     await walk

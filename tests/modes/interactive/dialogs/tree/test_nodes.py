@@ -18,7 +18,7 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
     points = session.facts.fork_points()
     await session.facts.label(points[0].entry_id, "start")
     await session.tree.go_to(points[1].entry_id)
-    tree = read_tree(session.facts)
+    tree = read_tree(session)
 
     said = [node for node in tree.nodes if node.said.kind in ("user", "assistant")]
     assert [node.said.text for node in said] == ["first", "One", "second", "Two"]
@@ -34,7 +34,7 @@ async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     await session.prompts.record_model_choice()
-    tree = read_tree(session.facts)
+    tree = read_tree(session)
     assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
     await session.close()
 
@@ -48,7 +48,7 @@ async def test_results_name_their_own_calls_although_ids_come_again(tmp_path: Pa
     session = await stage.open()
     await session.prompts.prompt("go")
 
-    said = [node.said for node in read_tree(session.facts).nodes]
+    said = [node.said for node in read_tree(session).nodes]
 
     assert [each.text for each in said if each.kind == "tool"] == ["echo one", "echo two"]
     await session.close()

@@ -44,9 +44,9 @@ async def walk_tree(ui: Ui) -> None:
     Cancelling the question about a summary, or the summary itself, returns to the tree in its
     previous state; the session does not move.
     """
-    view = TreeView(read_tree(ui.port.facts), ui.port.settings.values.tree_filter_mode)
+    view = TreeView(read_tree(ui.port), ui.port.settings.values.tree_filter_mode)
     while (picked := await pick_entry(ui, view)) is not None:
-        if picked == ui.port.facts.leaf_id:
+        if picked == ui.port.entries.log.leaf_id:
             ui.notify(ALREADY_THERE)
             return
         summary = await _asked(ui)
@@ -57,17 +57,17 @@ async def walk_tree(ui: Ui) -> None:
                     arrive(ui, moved.text)
                 return
             ui.notify("Summary cancelled.")
-        view.replace(read_tree(ui.port.facts))
+        view.replace(read_tree(ui.port))
 
 
 async def pick_entry(ui: Ui, view: TreeView) -> str | None:
     """Returns the id of the entry that the user chooses; labels are saved at once."""
-    facts = ui.port.facts
+    port = ui.port
     async with TaskScope() as tasks:
 
         async def keep(id: str, label: str) -> None:
-            await facts.label(id, label or None)
-            view.replace(read_tree(facts))
+            await port.facts.label(id, label or None)
+            view.replace(read_tree(port))
             ui.request_render()
 
         def start_keeping(id: str, label: str) -> None:

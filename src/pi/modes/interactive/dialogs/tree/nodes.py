@@ -20,7 +20,7 @@ from pi.ai.messages import (
 )
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.port.session import FactsPort
+from pi.coding.port.session import SessionPort
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,
@@ -220,10 +220,10 @@ class Tree:
         return next(found, ROOT)
 
 
-def read_tree(facts: FactsPort) -> Tree:
+def read_tree(port: SessionPort) -> Tree:
     """Returns the current tree of a session."""
-    entries = [decoded(raw) for raw in facts.entries()]
-    parents, labels = _walked(facts.tree(), len(entries))
+    entries = [decoded(raw) for raw in port.facts.entries()]
+    parents, labels = _walked(port.facts.tree(), len(entries))
     nodes = tuple(
         Node(
             id=entry.id,
@@ -236,7 +236,7 @@ def read_tree(facts: FactsPort) -> Tree:
         for place, (entry, said) in enumerate(zip(entries, _described(entries), strict=True))
     )
     tree = Tree(nodes)
-    return Tree(nodes, leaf=tree.place(facts.leaf_id))
+    return Tree(nodes, leaf=tree.place(port.entries.log.leaf_id))
 
 
 def decoded(raw: msgspec.Raw) -> Entry:

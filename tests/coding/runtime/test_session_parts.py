@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.agent.conversation import prompt_text
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.events.policy import options_from
+from pi.coding.session.context import convert_to_llm
 from tests.coding.extension_host.stage import playing
 
 
@@ -20,42 +23,43 @@ async def test_a_model_without_credentials_is_refused(tmp_path: Path) -> None:
         assert play.session.model.id == "faux"
 
 
-async def test_a_place_knows_what_the_session_works_with(tmp_path: Path) -> None:
+async def test_a_workspace_has_variables_and_blobs_and_a_session_one_http_client(
+    tmp_path: Path,
+) -> None:
     async with playing(tmp_path) as play:
-        place, stage = play.host.session.place, play.stage
+        workspace, stage = play.session.workspace, play.stage
 
-        assert (place.cwd, place.clock) == (stage.cwd, stage.clock)
-        assert place.environ["HOME"] == str(stage.home)
-        assert place.blobs.directory == stage.agent_dir / "blobs"
-        assert place.http() is place.http()
+        assert workspace.cwd == stage.cwd
+        assert workspace.environ["HOME"] == str(stage.home)
+        assert workspace.blobs.directory == stage.agent_dir / "blobs"
+        assert play.session.http() is play.session.http()
 
 
 async def test_where_nothing_needs_trust_that_is_so_until_something_does(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
-        place = play.host.session.place
-        before = place.trusted
+        workspace = play.session.workspace
+        before = workspace.is_trusted
         play.stage.write("project/AGENTS.md", "Obey me.")
 
-        assert (before, place.trusted) == (True, False)
+        assert (before, workspace.is_trusted) == (True, False)
 
 
 async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
-        tools = play.host.session.tools
+        tools = play.session.tools
         tools.select(["read"])
 
-        assert tools.active() == ("read",)
-        assert {"read", "bash"} <= {tool.name for tool in tools.all()}
+        assert tools.active_names == ("read",)
+        assert {"read", "bash"} <= {tool.name for tool in tools.listed()}
 
 
 async def test_what_was_said_is_converted_for_models(tmp_path: Path) -> None:
     async with playing(tmp_path, steps=(says("hi"),)) as play:
         await play.session.prompt("hello")
-        talk, facts = play.host.session.talk, play.host.session.facts
+        session = play.session
 
-        said = talk.convert(talk.messages())
+        said = convert_to_llm(session.facts.messages())
         assert [type(message) for message in said].count(UserMessage) == 1
-        assert (talk.pending, talk.partial_answer) == ((), None)
-        assert facts.state() == play.session.state
-        assert str(play.stage.cwd) in facts.system_prompt()
-        assert facts.prompt_options().cwd == str(play.stage.cwd)
+        assert (session.prompts.pending, session.runs.progress.partial_answer) == ((), None)
+        assert str(play.stage.cwd) in prompt_text(session.prompts.sections())
+        assert options_from(session.prompts.parts()).cwd == str(play.stage.cwd)

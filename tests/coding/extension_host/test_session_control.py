@@ -13,7 +13,7 @@ from tests.coding.runtime.stage import Stage
 async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
     async with playing(tmp_path, steps=(says("hi"),)) as play:
         await play.session.prompt("hello")
-        control: SessionControl = play.host.session.control
+        control: SessionControl = SessionControl(play.session)
         first = play.session.session_file
         seen: list[int] = []
 
@@ -28,15 +28,15 @@ async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
 
 async def test_a_requested_shutdown_waits_until_idle(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
-        control = play.host.session.control
+        control = SessionControl(play.session)
         control.shutdown()
         async with asyncio.timeout(30):
-            await play.session.extensions.wait_for_shutdown()
+            await play.session.extensions.shutdown_requested.wait()
 
 
 async def test_a_nested_session_answers_and_is_closed_by_its_opener(tmp_path: Path) -> None:
     async with playing(tmp_path, steps=(says("four"),)) as play:
-        nested = await play.host.session.control.open_nested(SubSession(prompt=""))
+        nested = await SessionControl(play.session).open_nested(SubSession(prompt=""))
         answer = await nested.prompt("2 + 2?")
         await nested.close()
 
@@ -53,7 +53,7 @@ async def test_a_nested_session_trusts_no_more_than_its_parent(
     other = stage.write("other/AGENTS.md", "Obey me.").parent
     stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
     async with await stage.open() as session:
-        control = session.extensions.host.session.control
+        control = SessionControl(session)
         for spec in (SubSession(prompt=""), SubSession(prompt="", cwd=other)):
             nested = await control.open_nested(spec)
             prompt = str(nested.prompts.sections())  # type: ignore[attr-defined]

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import says
+from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.api.messages import ExtensionEvent
 from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import playing
+
+OWNER = Owner(name="x", path="x.py")
 
 
 async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
@@ -42,9 +44,9 @@ async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path)
 
 async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path) -> None:
     async with playing(tmp_path, steps=(says("hi"),)) as play:
-        before = play.host.session.runs.next_request()
+        before = play.session.prompts.next_request()
         await play.session.prompt("hello")
-        after = play.host.session.runs.next_request()
+        after = play.session.prompts.next_request()
 
         asked = play.stage.provider.requests
         assert len(asked) == 1
@@ -53,20 +55,26 @@ async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path
         assert tuple(after.messages)[:-1] == asked[0].messages
 
 
-async def test_events_are_emitted_outside_of_the_run_that_causes_them(tmp_path: Path) -> None:
+async def test_a_failure_is_emitted_outside_of_the_run_that_causes_it(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
-        events = play.host.session.events
         heard: asyncio.Queue[Any] = asyncio.Queue()
-        events.subscribe(heard.put_nowait)
-        events.emit_soon(ExtensionEvent(name="x"))
+        play.session.subscribe(heard.put_nowait)
+        play.host.failed(OWNER, "turn_end", ValueError("no"))
         async with asyncio.timeout(30):
-            assert await heard.get() == ExtensionEvent(name="x")
+            assert (await heard.get()).extension_path == OWNER.path
 
 
-async def test_pending_events_are_emitted_when_the_session_ends(tmp_path: Path) -> None:
+async def test_pending_failures_are_emitted_when_the_session_ends(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
-        events = play.host.session.events
-        heard: list[Any] = []
-        events.subscribe(heard.append)
-        events.emit_soon(ExtensionEvent(name="x"))
-    assert heard == [ExtensionEvent(name="x")]
+        play.host.failed(OWNER, "turn_end", ValueError("no"))
+    assert play.failures == ["turn_end: no"]
+
+
+async def test_a_session_that_is_closed_leaves_nothing_of_its_extensions(tmp_path: Path) -> None:
+    async with playing(tmp_path, steps=(says("1"),)) as play:
+        play.session.prompts.start("hello", (), expand=False, meta={})
+        play.session.http()
+    names = {task.get_name() for task in asyncio.all_tasks()}
+
+    assert not names & {"run of an extension", "extension event"}
+    assert play.stage.reports == []

@@ -1,0 +1,261 @@
+"""Protocols of the parts of a session that mostly answer: state, models, tools, workspace, log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from pi.agent.tools.tool import AgentTool, FilePreview
+from pi.ai.messages import Context, ToolCall
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.coding.blobs.store import BlobStore
+from pi.coding.files.local import LocalFiles
+from pi.coding.models.registry import ModelRegistry, ResolvedModel
+from pi.coding.port.results import Command, CycledModel, ForkPoint, SessionState
+from pi.coding.resources.discovery import Resources
+from pi.coding.resources.kinds import Where
+from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
+from pi.coding.session.log import SessionLog
+from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
+from pi.coding.settings.settings import Settings
+
+
+class FactsPort(Protocol):
+    """Read-only queries, and the name and labels of a session."""
+
+    @property
+    def cwd(self) -> Path:
+        """The working directory: that of the session, or another one if it no longer exists."""
+        ...
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether the session runs in this process; False for a replica."""
+        ...
+
+    def state(self) -> SessionState:
+        """Return the current state."""
+        ...
+
+    def stats(self) -> SessionStats:
+        """Return token counts and cost."""
+        ...
+
+    def context_usage(self) -> ContextUsage | None:
+        """Return the usage of the context window."""
+        ...
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """Return the messages of the model's context."""
+        ...
+
+    def transcript(
+        self,
+        most: int,
+        shows: Callable[[Custom], bool] | None = None,
+        *,
+        end: int | None = None,
+    ) -> DisplayTranscript:
+        """Return the newest ``most`` messages of the branch for display, compacted ones included.
+
+        ``end`` is that of an earlier transcript; earlier messages are returned then.
+        """
+        ...
+
+    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
+        """Return every entry as it is in the file, or those after ``since``."""
+        ...
+
+    def tree(self) -> list[TreeNode]:
+        """Return the roots of the tree."""
+        ...
+
+    def tree_json(self) -> msgspec.Raw:
+        """Return the roots of the tree with their entries, in RPC's format."""
+        ...
+
+    def fork_points(self) -> list[ForkPoint]:
+        """Return the user messages of all branches, in file order."""
+        ...
+
+    def last_answer(self) -> str | None:
+        """Return the text of the newest answer."""
+        ...
+
+    def commands(self) -> list[Command]:
+        """Return all slash commands."""
+        ...
+
+    async def rename(self, name: str) -> None:
+        """Rename the session."""
+        ...
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Set or remove the label of an entry."""
+        ...
+
+
+class ModelPort(Protocol):
+    """Model and thinking level."""
+
+    @property
+    def registry(self) -> ModelRegistry:
+        """The known models, and which of them have credentials."""
+        ...
+
+    @property
+    def current(self) -> Model | None:
+        """The selected model."""
+        ...
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """The thinking level."""
+        ...
+
+    def levels(self) -> tuple[ThinkingLevel, ...]:
+        """The thinking levels that the model supports."""
+        ...
+
+    async def discover(self) -> None:
+        """Query the model servers of this machine, so that their models can be selected."""
+        ...
+
+    async def select_fallback_model(self) -> None:
+        """Select a model that needs no API key, if no model is configured."""
+        ...
+
+    @property
+    def scope(self) -> tuple[ResolvedModel, ...]:
+        """The models to cycle through; empty means all."""
+        ...
+
+    def set_scope(self, patterns: Sequence[str]) -> None:
+        """Cycle through the models that match the patterns; none means all."""
+        ...
+
+    async def select(self, model: Model | str, *, anew: bool = False) -> Model:
+        """Select the model that matches a pattern."""
+        ...
+
+    async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+        """Select a model; ``anew`` also if the owner of its server has changed."""
+        ...
+
+    async def use(
+        self,
+        model: Model,
+        *,
+        thinking: ThinkingLevel | None = None,
+        source: Literal["set", "cycle", "restore"],
+    ) -> None:
+        """Use ``model``, with the nearest supported thinking level."""
+        ...
+
+    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """Send a request to a model outside of the conversation."""
+        ...
+
+    async def cycle(self, step: int = 1) -> CycledModel | None:
+        """Select the next model."""
+        ...
+
+    async def set_thinking_level(self, level: str) -> None:
+        """Set the thinking level."""
+        ...
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        """Select the next thinking level."""
+        ...
+
+
+class ToolsPort(Protocol):
+    """The tools of a session."""
+
+    @property
+    def active_names(self) -> tuple[str, ...]:
+        """The names of the active tools."""
+        ...
+
+    def listed(self) -> tuple[AgentTool, ...]:
+        """Return all tools except those that extensions hide."""
+        ...
+
+    def select(self, names: Iterable[str]) -> None:
+        """Activate exactly these tools; unknown names are ignored."""
+        ...
+
+    def refresh(self) -> None:
+        """Declare changed tools with the next request of the current run."""
+        ...
+
+    def preview(self, call: ToolCall) -> FilePreview | None:
+        """Return the file as a call would leave it, as far as its arguments have been streamed."""
+        ...
+
+
+class WorkspacePort(Protocol):
+    """The working directory of a session. Another session or a reload replaces it."""
+
+    @property
+    def cwd(self) -> Path:
+        """The working directory."""
+        ...
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the project is trusted, or has no files that need trust."""
+        ...
+
+    @property
+    def where(self) -> Where:
+        """Where resources are searched, and which of them may be read."""
+        ...
+
+    @property
+    def resources(self) -> Resources:
+        """Skills, templates and instructions that were found."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The merged settings."""
+        ...
+
+    @property
+    def files(self) -> LocalFiles:
+        """File access with all file layers, as tools use it."""
+        ...
+
+    @property
+    def blobs(self) -> BlobStore:
+        """Content-addressed bytes, shared by all sessions."""
+        ...
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables of pi."""
+        ...
+
+
+class EntriesPort(Protocol):
+    """The log of a session, and appending to it without a run."""
+
+    @property
+    def log(self) -> SessionLog:
+        """The log of the session."""
+        ...
+
+    async def append_entry(self, draft: KnownEntry) -> KnownEntry:
+        """Append an entry; returns it as stored."""
+        ...
+
+    async def append_message(self, message: SessionMessage) -> None:
+        """Append a message to the conversation of an idle session."""
+        ...
