@@ -109,6 +109,7 @@ class FakeCompactionSession:
     def __init__(self, stage: Stage, strategies: Mapping[str, Strategy]) -> None:
         self._stage = stage
         self.strategies = strategies
+        self.agent = stage.agent
         self.bus = stage.bus
         self.clock = stage.clock
         self.agent = stage.agent

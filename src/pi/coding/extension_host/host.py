@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from contextvars import Context
 from pathlib import Path
 
+from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
@@ -25,7 +26,7 @@ from pi.coding.extension_host.events.handlers import NAMES
 from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates
 from pi.coding.extension_host.loading.loader import ExtensionLoader
-from pi.coding.extension_host.scope import HostConnection, RunScopes
+from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.session import SessionPort
@@ -108,7 +109,7 @@ class ExtensionHost:
     def bind(self, session: SessionPort) -> None:
         """Set the session that extensions belong to."""
         self._connection.session = session
-        session.subscribe(self._connection.run_scopes.handle_event, kinds=RunScopes.KINDS)
+        session.subscribe(self._connection.run_scopes.handle_event, kinds=(AgentEnd,))
         session.runs.refresh_policies()
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:

@@ -82,7 +82,7 @@ async def assemble(
 
 def build_live_session(bootstrap: Bootstrap) -> LiveSession:
     """Build the agent with its tools, and the state that the parts of the session share."""
-    machine, values, start = bootstrap.machine, bootstrap.workspace.values, bootstrap.start
+    machine, values, start = bootstrap.machine, bootstrap.workspace.settings.values, bootstrap.start
     conversation = SessionConversation(bootstrap.log)
     agent = Agent(
         bootstrap.model_client.stream,
@@ -151,7 +151,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         whole_prompt=_whole_prompt(bootstrap),
     )
     compaction = CompactionControl(core, compactor, prompts)
-    idle_compaction = IdleCompaction(compactor, around, busy=lambda: _is_busy(core))
+    idle_compaction = IdleCompaction(compactor, around, busy=core.has_background_work)
     cache_warming = CacheWarming(core, client)
     session = AgentSession(
         core,
@@ -173,11 +173,6 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     core.agent.subscribe(cache_warming.handle_event, kinds=CacheWarming.KINDS)
     core.agent.subscribe(shell.settled, kinds=(AgentSettled,))
     return session
-
-
-def _is_busy(core: LiveSession) -> bool:
-    """Whether a run, a background job or a remote session is active."""
-    return bool(core.workspace.commands.running) or core.busy or core.remote is not None
 
 
 def _whole_prompt(bootstrap: Bootstrap) -> str | None:

@@ -154,6 +154,10 @@ class LiveSession:
         """Whether a run is active, local or remote."""
         return self.remote.busy if self.remote else self.agent.is_running
 
+    def has_background_work(self) -> bool:
+        """Whether a command or a run is active; always true for a replica."""
+        return bool(self.workspace.commands.running) or self.busy or self.remote is not None
+
     def require_local(self, action: str) -> None:
         """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
         if self.remote is not None:

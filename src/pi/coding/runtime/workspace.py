@@ -21,7 +21,6 @@ from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
 from pi.coding.settings.settings import Settings, SettingsFile
-from pi.coding.settings.values import Values
 from pi.coding.shell.environment import (
     EnvironmentRules,
     command_environment,
@@ -116,11 +115,6 @@ class Workspace(Record):
     def environ(self) -> Mapping[str, str]:
         """The environment variables of pi."""
         return self.environment.values
-
-    @property
-    def values(self) -> Values:
-        """General settings."""
-        return self.settings.values
 
     async def close(self) -> None:
         """Kill background jobs."""

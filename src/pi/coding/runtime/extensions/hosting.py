@@ -104,11 +104,6 @@ class ExtensionHosting:
         host.bind(session)
         host.forwarder.connect(self._core.agent)
 
-    def _wake_triggered(self) -> None:
-        """Create the host if dormant extensions wait for the content of the session."""
-        if self.dormant.is_triggered(self._core.log, self._core.workspace.settings):
-            self.make_host()
-
     def _add_resources(self, found: ResourcesAnswer) -> None:
         """Add the resources that extensions provide; skills and templates after all others."""
         core, cwd = self._core, self._core.workspace.cwd
@@ -121,16 +116,19 @@ class ExtensionHosting:
         )
         core.use_workspace(reread(core.workspace, self._options, skills=skills, prompts=prompts))
 
+    def _wake_triggered(self) -> None:
+        """Create the host if dormant extensions wait for the content of the session."""
+        if self.dormant.is_triggered(self._core.log, self._core.workspace.settings):
+            self.make_host()
+
     async def _discover_resources(self, event: SessionStartEvent) -> None:
         """Add the resources that extensions provide."""
-        if not self.bus.has_subscribers(ResourcesDiscoverEvent):
-            return
-        cwd = self._core.workspace.cwd
-        question = ResourcesDiscoverEvent(
-            cwd=str(cwd), reason="reload" if event.reason == "reload" else "startup"
-        )
-        found = (await self.bus.query(question)).found
-        self._add_resources(found)
+        if self.bus.has_subscribers(ResourcesDiscoverEvent):
+            question = ResourcesDiscoverEvent(
+                cwd=str(self._core.workspace.cwd),
+                reason="reload" if event.reason == "reload" else "startup",
+            )
+            self._add_resources((await self.bus.query(question)).found)
 
     async def _unload(self, event: SessionShutdownEvent) -> None:
         if self.contributions.host is not None:

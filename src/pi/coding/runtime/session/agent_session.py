@@ -149,7 +149,7 @@ class AgentSession:
         """The HTTP client, configured by the settings; closed with the session."""
         if self._services is None:
             workspace = self._core.workspace
-            network = Network(proxy=workspace.values.http_proxy)
+            network = Network(proxy=workspace.settings.values.http_proxy)
             clock = self._core.machine.clock
             self._services = make_services(workspace.environ, clock, network)
         return self._services.http

@@ -65,11 +65,8 @@ class CacheWarming:
         self._stop()
         long = self._core.machine.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
-        if (
-            seconds is not None
-            and self._core.workspace.settings.values.cache_warming != "off"
-            and self._core.remote is None
-        ):
+        enabled = self._core.workspace.settings.values.cache_warming != "off"
+        if seconds is not None and enabled and self._core.remote is None:
             self._waiting = asyncio.get_running_loop().create_task(
                 self._keep_warm(answer, seconds * REFRESH_FRACTION),
                 name="cache warming",

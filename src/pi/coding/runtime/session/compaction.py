@@ -139,6 +139,7 @@ class LiveCompaction:
         self._core = core
         self._summaries = summaries
         self.hand_off = hand_off
+        self.agent = core.agent
         self.bus = core.bus
         self.agent = core.agent
         self.clock = core.machine.clock
