@@ -17,6 +17,7 @@ from pi.cli.session_setup import (
     SessionResolver,
     build_prompts,
     session_options,
+    verbose_report,
     warnings,
 )
 from pi.coding.resources.discovery import Selection
@@ -126,6 +127,7 @@ async def _in_some_folder(
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
+        # Lazy: rarely needed.
         from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
         if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
@@ -206,8 +208,6 @@ def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> s
 def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
     """Returns the start-up text: the full report, or one line."""
     if verbose:
-        from pi.cli.session_setup import verbose_report
-
         return list(verbose_report(built))
     resources = built.workspace.resources
     parts = [f"pi {__version__}"]
@@ -228,6 +228,7 @@ def _themes(arguments: Arguments, built: AssembledSession, host: Machine, cwd: P
 
 
 async def _welcome(ui: Ui) -> None:
+    # Lazy: after the first frame.
     from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
 
     await welcome(ui, __version__)
@@ -236,7 +237,7 @@ async def _welcome(ui: Ui) -> None:
 
 async def _news(host: Machine) -> str:
     """Returns a notice about a newer version; the index is queried at most once a day."""
-    from pi.cli.update_check import UpdateCheck
+    from pi.cli.update_check import UpdateCheck  # lazy: after the first frame
 
     check = UpdateCheck(host)
     await check.look()
