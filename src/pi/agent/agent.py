@@ -56,6 +56,9 @@ from pi.base.records import Record, replace
 class RunState:
     """Progress of the current run, updated from events. Empty between runs."""
 
+    KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
+    """The events that ``handle`` uses."""
+
     def __init__(self) -> None:
         self.open_calls: set[str] = set()
         """Ids of the tool calls that have not ended."""
@@ -160,7 +163,7 @@ class Agent:
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
         self._listeners = EventDispatcher()
-        self._listeners.add(self.progress.handle, updates=False)
+        self._listeners.add(self.progress.handle, kinds=RunState.KINDS)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
 
