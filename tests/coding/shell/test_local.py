@@ -219,13 +219,12 @@ async def test_a_command_longer_than_an_argument_may_be_is_run(tmp_path: Path) -
     assert list(spills.glob("*.sh")) == []
 
 
-@pytest.mark.parametrize(("setting", "named"), [("wrapper", "a shell wrapper"), ("path", "fish")])
+@pytest.mark.parametrize("named", ["a shell wrapper", "fish"])
 async def test_a_long_command_that_cannot_be_passed_is_refused_in_one_line(
-    tmp_path: Path, setting: str, named: str
+    tmp_path: Path, named: str
 ) -> None:
     own = str(stand_in(tmp_path / "fish", "exit 0"))
-    options = ShellOptions(wrapper=own) if setting == "wrapper" else ShellOptions(path=own)
-    shell = make_shell(tmp_path, options=options)
+    options = ShellOptions(path=own) if named == "fish" else ShellOptions(wrapper=own)
 
     with pytest.raises(SpawnFailed, match=rf"^The command has 2\d+,\d+ characters, .* {named}\.$"):
-        await ran(shell, "#" + "x" * 200_000)
+        await ran(make_shell(tmp_path, options=options), "#" + "x" * 200_000)

@@ -8,9 +8,9 @@ import pytest
 from pi.coding.tools.searching import main
 
 
-def request(place: Path, pattern: str, **options: object) -> str:
+def request(place: Path, pattern: str, **options: object) -> bytes:
     given = {"pattern": pattern, "place": str(place), "home": str(place), **options}
-    return msgspec.json.encode(given).decode()
+    return msgspec.json.encode(given)
 
 
 def test_matches_are_written_as_ripgrep_writes_them(

@@ -31,7 +31,6 @@ from pi.coding.resources.sources import (
     Warn,
     entries_of,
     is_file,
-    parse_toml,
     theme_files,
     walk_below,
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pi.ai.messages import Json, SystemMessage
-from pi.base.clock import short_id
+from pi.base.clock import IdFactory, short_id
 from pi.base.json_lines import encode_line
 from pi.base.records import Record, replace
 from pi.coding.session.entries import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,22 @@ async def test_debug_writes_what_is_shown(tmp_path: Path) -> None:
         text = (play.stage.agent_dir / "pi-debug.log").read_text()
         assert "▌" in text.partition("=== Messages ===")[0]
         assert "an answer" in text.partition("=== Messages ===")[0]
+
+
+@pytest.mark.behaviour("dumps-carry-no-keys")
+async def test_debug_hides_a_key_that_is_wrapped_over_several_rows(tmp_path: Path) -> None:
+    key = "".join(f"{number:03}x" for number in range(30))
+    play = Playhouse(tmp_path, says("an answer"), columns=40)
+    entry = json.dumps({"groq": {"type": "api_key", "key": key}})
+    play.stage.write(".pi/agent/auth.json", entry).chmod(0o600)
+    async with play.playing():
+        play.send(f"my key is {key} so")
+        await play.rests()
+        play.send("/debug")
+        await play.sees("Written to")
+        text = (play.stage.agent_dir / "pi-debug.log").read_text()
+        assert "an answer" in text
+        assert [part for at in range(100) if (part := key[at : at + 12]) in text][:1] == []
 
 
 async def test_help_lists_commands_of_others_too(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pi.base.files import open_regular, read_regular
 from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.resources.sources import is_file, parse_toml
+from pi.coding.resources.sources import is_file
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:

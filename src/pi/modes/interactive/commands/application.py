@@ -20,7 +20,7 @@ from pi.base.files import private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
-from pi.coding.export.redaction import Redactor
+from pi.coding.export.redaction import REDACTED, Redactor
 from pi.coding.models.registry import full_name
 from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.coding.trust import TrustStore
@@ -215,11 +215,33 @@ async def debug(ui: Ui, arguments: str) -> None:
     redactor = Redactor(ui.port.accounts.secrets())
     shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
     messages = [encode_line(message).decode().rstrip("\n") for message in shown]
-    drawn = [f"[{number}] {redactor.text(row)!r}" for number, row in enumerate(ui.shown_rows())]
+    rows = _redacted_rows(ui.shown_rows(), redactor)
+    drawn = [f"[{number}] {row!r}" for number, row in enumerate(rows)]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
     replace_file(path, text.encode("utf-8", "replace"))
     ui.notify(f"Written to {path}")
+
+
+_GUTTER = " ▌│┃>"
+_MAX_WRAPS = 6
+"""Rows over which a wrapped secret is searched."""
+
+
+def _redacted_rows(rows: Sequence[str], redactor: Redactor) -> list[str]:
+    """Redact rows of the screen; a secret that is wrapped hides all rows that it is on."""
+    plain = [sanitise(row).strip(_GUTTER) for row in rows]
+    shown = [redactor.text(row) for row in rows]
+    clean = [redactor.text(row) for row in plain]
+    for start in range(len(rows) - 1):
+        for end in range(start + 2, min(start + _MAX_WRAPS, len(rows)) + 1):
+            if not plain[end - 1]:
+                break  # an empty row ends a paragraph
+            whole = "".join(plain[start:end])
+            if redactor.text(whole) != "".join(clean[start:end]):
+                shown[start:end] = [REDACTED] * (end - start)
+                break
+    return shown
 
 
 async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
