@@ -190,7 +190,7 @@ def diff_rows(
         heads = [head] + [blank] * (len(pieces) - 1)
         drawn.append(
             [
-                style.row(pad_to_width(f"{start} {piece}", width))
+                style.row(truncate_to_width(pad_to_width(f"{start} {piece}", width), width, ""))
                 for start, piece in zip(heads, pieces, strict=True)
             ]
         )
