@@ -66,6 +66,8 @@ async def test_a_long_paste_is_a_marker_until_it_is_sent(tmp_path: Path) -> None
         check("paste-marker", theatre.screen)
         theatre.type("\r")
         await theatre.sees("Thirty lines.")
+        await theatre.sees("▌ see [paste +30 lines] there")
+        theatre.type("\x0f")
         await theatre.sees("▌ line 29 there")
 
 

@@ -75,12 +75,12 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
         await theatre.sees("Yes.")
         theatre.send("two")
         await theatre.sees("No.")
-        assert "deep thought" in theatre.tape
-        theatre.type("\x14")
-        await theatre.until(lambda: "deep thought" not in theatre.tape)
+        await theatre.until(lambda: "deep thought" not in theatre.tape)  # it is folded
         assert "Thought for" in theatre.tape
         theatre.type("\x14")
         await theatre.until(lambda: "deep thought" in theatre.tape)
+        theatre.type("\x14")
+        await theatre.until(lambda: "deep thought" not in theatre.tape)
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
@@ -88,6 +88,7 @@ async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_p
     theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")))
     file = theatre.stage.write(".pi/agent/settings.json", "{}")
     async with theatre.playing():
+        theatre.type("\x14")
         await theatre.asks("one", "deep thought")
         file.write_text("{broken")
         theatre.type("\x14")
@@ -119,7 +120,7 @@ async def test_an_earlier_conversation_is_shown_again(tmp_path: Path) -> None:
         assert theatre.commands is not None
         theatre.commands.ui.reload_session()
         await theatre.quiet()
-        assert theatre.tape == before
+        assert theatre.tape == before.replace("Thought for 1 s", "Thought")  # it is not stored
 
 
 async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path: Path) -> None:

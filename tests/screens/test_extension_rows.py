@@ -238,7 +238,6 @@ async def test_an_extension_folds_and_unfolds_and_names_hidden_thoughts(tmp_path
     steps = (calls("bash", command="seq 1 9"), thinks("so many", Text(text="Done.")))
     theatre = extended(tmp_path, source, *steps, rows=40)
     async with theatre.playing():
-        theatre.type("\x14")
         theatre.send("go")
         await theatre.sees("Done.")
         await theatre.sees("Thought for 1 s (ctrl+t)")

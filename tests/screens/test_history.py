@@ -97,11 +97,11 @@ async def test_expanding_in_a_multiplexer_begins_with_a_block_below_a_rule(
     async with theatre.playing():
         await theatre.asks("Go", "answer 19")
         theatre.type(key)
-        title = "── Expanded" if key == CTRL_O else "── Thinking hidden"
+        title = "── Expanded" if key == CTRL_O else "── Thinking shown"
         await theatre.until(lambda: title in theatre.tape)
         await theatre.quiet()
         below = rows_below(theatre, title)
-        starts = {CTRL_O: "$ seq", CTRL_T: "Thought"}
+        starts = {CTRL_O: "$ seq", CTRL_T: "thought 0"}
         assert below[0] == ""
         assert starts[key] in below[1]
         assert "answer 19" in theatre.screen

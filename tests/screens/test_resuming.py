@@ -165,7 +165,7 @@ async def test_an_answer_looks_the_same_as_it_came_and_when_it_is_resumed(
     came, resumed = await conversation(tmp_path, width, ANSWERS[name], expanded=False)
 
     assert len(came) > 8
-    assert resumed == came
+    assert resumed == [row.replace("Thought for 1 s", "Thought") for row in came]
 
 
 @pytest.mark.parametrize("expanded", [False, True])

@@ -16,7 +16,7 @@ from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check
 
-CTRL_O, CTRL_T = "\x0f", "\x14"
+CTRL_O = "\x0f"
 PLACEHOLDER = re.compile("\U0010eeee[\u0300-\u036f]*")
 """A cell in which kitty draws a part of a picture."""
 
@@ -38,8 +38,6 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
     theatre.stage.write("project/b.py", "")
     async with theatre.playing():
         await theatre.asks("Find it", "Not here.")
-        theatre.type(CTRL_T)
-        await theatre.sees("Thinking is hidden.")
         await check_folded_and_expanded(theatre, "searches", "a.py:1: def one():")
 
 

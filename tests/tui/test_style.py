@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.style import ColourDepth, Style, nearest, painter, palette_rgb, unpainted
+from pi.tui.style import ColourDepth, Style, nearest, nearest_hue, painter, palette_rgb, unpainted
 from tests.tui.text.test_ansi import state_after
 
 
@@ -70,3 +70,8 @@ def test_paint_closes_what_it_opens(depth: ColourDepth, bold: bool, colour: int)
     paint = painter(Style(colour=colour, background="#123456", bold=bold), depth)
 
     assert state_after(paint("x")).opening() == ""
+
+
+def test_a_soft_tint_keeps_its_hue_in_a_palette() -> None:
+    assert [nearest_hue(rgb) for rgb in ((0x2B, 0x3C, 0x2B), (0x3E, 0x2C, 0x2C))] == [22, 52]
+    assert [nearest_hue(rgb) for rgb in ((0xDA, 0xE5, 0xDD), (0xEB, 0xDB, 0xDD))] == [194, 224]

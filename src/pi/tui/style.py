@@ -140,6 +140,23 @@ def nearest(rgb: tuple[int, int, int], indices: range) -> int:
     return min(indices, key=lambda index: _distance(rgb, palette_rgb(index)))
 
 
+def nearest_hue(rgb: tuple[int, int, int]) -> int:
+    """Returns the palette colour most similar to ``rgb`` that is not grey.
+
+    The palette has few dark and few light colours, and greys in between: two soft tints would
+    become the same grey.
+    """
+    colours = (index for index in range(16, 232) if len(set(palette_rgb(index))) > 1)
+    return min(colours, key=lambda index: _distance(_vivid(rgb), palette_rgb(index)))
+
+
+def _vivid(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Returns the colour with its hue stressed, at the same brightness."""
+    middle = sum(rgb) / 3
+    red, green, blue = (min(max(round(middle + (part - middle) * 4), 0), 255) for part in rgb)
+    return red, green, blue
+
+
 def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
     """Returns the distance of two colours ("redmean", an approximation of perceived distance)."""
     red = (one[0] + other[0]) / 2

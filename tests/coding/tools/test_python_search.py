@@ -18,7 +18,7 @@ def test_matches_are_written_as_ripgrep_writes_them(
 ) -> None:
     (tmp_path / "f").write_text("one\ntwo\n")
 
-    assert main(request(tmp_path, "tw.").encode()) == 0
+    assert main(request(tmp_path, "tw.")) == 0
     assert capsysbinary.readouterr().out == (b"./f\0002:two\n")
 
 
@@ -35,5 +35,5 @@ def test_a_pattern_that_is_wrong_is_named(
     options: dict[str, str],
     complaint: str,
 ) -> None:
-    assert main(request(tmp_path, **options).encode()) == 2
+    assert main(request(tmp_path, **options)) == 2
     assert capsys.readouterr().err.startswith(complaint)

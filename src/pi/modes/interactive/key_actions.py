@@ -202,7 +202,7 @@ class KeyActions:
         self._status_changed()
 
     def _toggle_thinking(self) -> bool:
-        hidden = not self._transcript.look.hides_thinking
+        hidden = self._transcript.shows_thinking
         self._transcript.hide_thinking(hidden=hidden)
         self._screen.notify("Thinking is hidden." if hidden else "Thinking is shown.")
         if self._port is not None:

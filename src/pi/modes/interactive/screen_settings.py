@@ -80,8 +80,10 @@ class SettingsApplier:
         if self._graphics is not None:
             self._graphics.show_at_most(values.tui.max_inline_images)
         look.graphics = self._graphics if values.terminal.show_images else None
-        if look.hides_thinking != values.hide_thinking_block:
-            self._transcript.hide_thinking(hidden=values.hide_thinking_block)
+        hidden = values.hide_thinking_block
+        folded = not hidden and "hideThinkingBlock" not in self._settings.raw
+        if (look.hides_thinking, look.folds_thinking) != (hidden, folded):
+            self._transcript.hide_thinking(hidden=hidden, folded=folded)
         self._follow_theme(values)
 
     def _follow_theme(self, values: Values) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pi.modes.interactive.theme_file import BACKGROUNDS, Palette
-from pi.tui.style import Colour, ColourDepth, Paint, Style, painter
+from pi.modes.interactive.theme_file import BACKGROUNDS, TINTS, Palette
+from pi.tui.style import Colour, ColourDepth, Paint, Style, nearest_hue, painter
 from pi.tui.widgets.editor.editor import EditorTheme
 from pi.tui.widgets.select_list import SelectTheme
 
@@ -226,6 +226,10 @@ class Theme:
         colour = self.palette.colours.get(token)
         if token in BACKGROUNDS:
             if self.has_backgrounds and colour is not None:
+                is_tint = token in TINTS and self.depth == ColourDepth.PALETTE
+                if is_tint and isinstance(colour, str):
+                    red, green, blue = bytes.fromhex(colour[1:])
+                    colour = nearest_hue((red, green, blue))
                 return Style(background=colour)
             return Style(inverse=token in _INVERSE)
         if self.depth == ColourDepth.NONE:

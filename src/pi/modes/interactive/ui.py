@@ -168,8 +168,12 @@ class Commands(Protocol):
 
 @contextmanager
 def report_errors(ui: Ui) -> Iterator[None]:
-    """Shows a ``PiError`` of the block as an error notice, and continues after the block."""
+    """Shows a ``PiError`` of the block as a notice, and continues after the block.
+
+    A plain one is a request that cannot be met now, such as copying before there is an answer: it
+    is no error of the program.
+    """
     try:
         yield
     except PiError as error:
-        ui.notify(error.explain(), "error")
+        ui.notify(error.explain(), "warning" if type(error) is PiError else "error")

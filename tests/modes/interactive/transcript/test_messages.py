@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.transcript.messages import (
+    THOUGHT_ROWS,
     AnswerBlock,
     CustomBlock,
     UserBlock,
@@ -166,3 +167,20 @@ def test_a_finished_answer_is_final() -> None:
 
     assert (before, block.is_final) == (False, True)
     assert block.render(20) == []
+
+
+def test_a_thought_shows_its_last_rows_while_it_arrives_and_one_row_afterwards() -> None:
+    shared = look()
+    shared.folds_thinking = True
+    block = AnswerBlock(shared)
+    rows = []
+    for number in range(9):
+        block.append("thinking", f"thought {number}\n\n")
+        rows.append(plain(block))
+        assert block.commit_safe_end == 0
+    block.append("text", "So.")
+
+    assert rows[0] == ["", " thought 0"]
+    assert len(rows[-1]) == THOUGHT_ROWS + 1
+    assert rows[-1][-1] == " thought 8"
+    assert plain(block) == ["", " Thought for 1 s (ctrl+t)", "", " So."]

@@ -114,6 +114,8 @@ class ToolCallState:
         self.state = "failed" if failed else "done"
         self.seconds = None if now is None else max(now - self._began, 0.0)
         self._take(content, details)
+        if failed and self.name == "bash" and self.text.endswith("Command aborted"):
+            self.state = "interrupted"  # by the user: that is no error
 
     def interrupt(self) -> None:
         """The call was abandoned."""
@@ -198,6 +200,8 @@ class TranscriptOptions:
     """The key that expands blocks."""
     is_expanded: bool = False
     hides_thinking: bool = False
+    folds_thinking: bool = False
+    """Whether thoughts show their last rows while they arrive, and one row afterwards."""
     thinking_label: str = THINKING
     """The label of hidden thinking."""
     pad: int = 1

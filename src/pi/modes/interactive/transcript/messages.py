@@ -25,6 +25,8 @@ from pi.tui.widgets.markdown.widget import Markdown
 
 Kind: TypeAlias = Literal["text", "thinking"]
 
+THOUGHT_ROWS = 6
+"""Rows of a thought that are shown while it arrives, if it will be folded."""
 USER_ROWS = 24
 """Rows of a user message shown while folded."""
 USER_END_ROWS = 6
@@ -215,6 +217,8 @@ class _Part:
         self._began = None if is_stored else look.monotonic()
         self._seconds: float | None = None
         self._new: list[str] = []
+        self._tail: tuple[list[str], list[str]] = ([], [])
+        """The rows of a thought that arrives, and the last of them."""
         self._hidden: tuple[int, list[str]] | None = None
         """The row of a hidden thought, and its width."""
         self._is_complete = False
@@ -256,7 +260,12 @@ class _Part:
     def render(self, width: int) -> list[str]:
         self._take()
         if not self._is_hidden:
-            return self._markdown.render(width)
+            rows = self._markdown.render(width)
+            if not self._is_folded or len(rows) <= THOUGHT_ROWS:
+                return rows
+            if self._tail[0] is not rows:
+                self._tail = (rows, rows[-THOUGHT_ROWS:])
+            return self._tail[1]
         if self._hidden is None or self._hidden[0] != width:
             paint = self._look.theme.paint("thinkingText", italic=True)
             rows = clipped([" " * self._look.pad + paint(self._label)], width)
@@ -267,7 +276,7 @@ class _Part:
     def settled(self) -> int:
         """How many of the rows drawn last have final text."""
         rows = self._markdown.settled_end
-        if self._is_hidden:
+        if self._is_folded or self._is_hidden:
             return 1 if self._is_complete else 0
         return 1 if rows is None else rows
 
@@ -282,7 +291,14 @@ class _Part:
 
     @property
     def _is_hidden(self) -> bool:
-        return self.kind == "thinking" and self._look.hides_thinking
+        look = self._look
+        is_folded = look.folds_thinking and self._is_complete
+        return self.kind == "thinking" and (look.hides_thinking or is_folded)
+
+    @property
+    def _is_folded(self) -> bool:
+        look = self._look
+        return self.kind == "thinking" and look.folds_thinking and not look.hides_thinking
 
     def _take(self) -> None:
         if self._new:

@@ -116,9 +116,14 @@ class TranscriptView:
         self.look.is_expanded = expanded
         self._blocks.invalidate()
 
-    def hide_thinking(self, *, hidden: bool) -> None:
-        """Shows or hides thinking."""
-        self.look.hides_thinking = hidden
+    @property
+    def shows_thinking(self) -> bool:
+        """Whether finished thoughts are shown in full."""
+        return not (self.look.hides_thinking or self.look.folds_thinking)
+
+    def hide_thinking(self, *, hidden: bool, folded: bool = False) -> None:
+        """Shows or hides thinking, or folds what has been thought."""
+        self.look.hides_thinking, self.look.folds_thinking = hidden, folded
         self._blocks.invalidate()
 
     def call_thinking(self, label: str) -> None:

@@ -162,6 +162,9 @@ class _Look(NamedTuple):
     row: Paint
 
 
+MAX_HIGHLIGHTED = 200
+"""Lines of a diff above which it has no syntax colours: they take half a millisecond per line."""
+
 _TOKENS = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
 
 
@@ -190,7 +193,7 @@ def diff_rows(
         heads = [head] + [blank] * (len(pieces) - 1)
         drawn.append(
             [
-                style.row(pad_to_width(f"{start} {piece}", width))
+                style.row(truncate_to_width(pad_to_width(f"{start} {piece}", width), width, ""))
                 for start, piece in zip(heads, pieces, strict=True)
             ]
         )
@@ -218,7 +221,7 @@ def _highlighted(
     lines: Sequence[DiffLine], look: TranscriptOptions, language: str
 ) -> list[str] | None:
     """Returns the lines in the colours of their language; both sides are read separately."""
-    if not language:
+    if not language or len(lines) > MAX_HIGHLIGHTED:
         return None
     rows = [look.theme.paint("dim")(line.text) for line in lines]
     # The kept lines are coloured with the new side, which is read last.

@@ -138,7 +138,7 @@ def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
         return ToolView(title, rows, _size(lines, look))
     if call.has_ended:
         return ToolView(title)
-    return ToolView(title, _diff(_preview(call), look, width, path, EDIT_PREVIEW_ROWS))
+    return ToolView(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
 
 
 def _diff(
@@ -162,7 +162,7 @@ def _diff(
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
     """What a failed edit was looking for, and what it would have written."""
     which = [int(number) for number in _WHICH.findall(call.text)]
-    lines = _preview(call, only=which)
+    lines = _preview(call, look, only=which)
     if not look.is_expanded:
         lines = [line._replace(words=()) for line in lines if line.sign != "+"]
     if not lines:
@@ -179,7 +179,9 @@ def _size(lines: list[str], look: TranscriptOptions) -> str:
     return f"{plus} {look.theme.paint('toolDiffRemoved')(f'-{removed}')}"
 
 
-def _preview(call: ToolCallState, only: Sequence[int] = ()) -> list[DiffLine]:
+def _preview(
+    call: ToolCallState, look: TranscriptOptions, only: Sequence[int] = ()
+) -> list[DiffLine]:
     """The arguments so far: the old lines, and the new ones; of all edits, or of ``only`` some."""
     edits = call.arguments.get("edits")
     found: list[DiffLine] = []
@@ -190,7 +192,9 @@ def _preview(call: ToolCallState, only: Sequence[int] = ()) -> list[DiffLine]:
                 # A line end at the end is no further line.
                 lines = sanitise(text).removesuffix("\n").split("\n") if _has_text(text) else []
                 found += [DiffLine(sign, None, line) for line in lines]
-    return with_words(found)
+    # Arguments arrive in many pieces, and each frame begins anew: hidden lines are not compared.
+    near = len(found) if look.is_expanded else MAX_PAIRS
+    return [*with_words(found[:near]), *found[near:]]
 
 
 def _has_text(value: object) -> TypeGuard[str]:

@@ -59,6 +59,8 @@ def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     if found is None:
         return text, ""
     note = f"exit {found['code']}" if found["code"] else found["words"].removeprefix("Command ")
+    if note == "aborted":  # the state of the call says so
+        return text[: found.start()], ""
     return text[: found.start()], look.theme.paint("error")(note)
 
 

@@ -18,7 +18,9 @@ from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
 
 SGR = re.compile("\x1b\\[[0-9;:]*m")
-_COLOUR = re.compile(r"[345]8[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})")
+_PARAMETER = re.compile(r"[345]8[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})|[\d:]+")
+"""A parameter of a style; a colour is one with all its numbers."""
+_TRICKS = ("5", "6", "8")
 
 ERROR_ROWS = 6
 """Rows of an error shown while folded."""
@@ -114,7 +116,7 @@ def painted_output(text: str, look: TranscriptOptions) -> list[str]:
         return painted(text, paint)
     if look.theme.depth == ColourDepth.NONE:
         return painted(strip_sequences(text), paint)
-    text = SGR.sub(_without_conceal, text)
+    text = SGR.sub(_without_tricks, text)
     state, lines = StyleState(), list[str]()
     for line in text.rstrip().removesuffix("\x1b[0m").rstrip().split("\n"):
         opening = state.opening()  # a style may span several lines
@@ -124,10 +126,13 @@ def painted_output(text: str, look: TranscriptOptions) -> list[str]:
     return lines
 
 
-def _without_conceal(sequence: re.Match[str]) -> str:
-    """Removes a style that makes text invisible: it would hide what a command wrote."""
-    parameters = _COLOUR.sub("", sequence[0][2:-1]).split(";")
-    return "" if "8" in (parameter.lstrip("0") for parameter in parameters) else sequence[0]
+def _without_tricks(sequence: re.Match[str]) -> str:
+    """Removes blinking and concealment, which would hide what a command wrote."""
+    parameters = _PARAMETER.findall(sequence[0][2:-1])
+    kept = [each for each in parameters if each.lstrip("0") not in _TRICKS]
+    if len(kept) == len(parameters):
+        return sequence[0]
+    return f"\x1b[{';'.join(kept)}m" if kept else ""
 
 
 def counted(number: int, one: str, several: str = "") -> str:
