@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from pi.testing import calls, says
+from tests.cli.program import Program
 from tests.modes.interactive.theatre import Theatre
+from tests.screens.person import TOUR, needs_pty, person
 
 MOVES = re.compile(r"\x1b\[[\d;]*[ABCDEFGHJKLMPSTXf@]")
 """Sequences that move the cursor or erase."""
@@ -95,3 +99,21 @@ async def test_nothing_moves_with_reduced_motion(tmp_path: Path) -> None:
         await theatre.sees("Running bash · 2s")
         await gate.open()
         await theatre.sees("Done.")
+
+
+@needs_pty
+@pytest.mark.parametrize(
+    ("words", "variables"), [(("--screen-reader",), {}), ((), {"PI_SCREEN_READER": "1"})]
+)
+def test_an_option_or_a_variable_asks_for_plain_lines(
+    tmp_path: Path, words: tuple[str, ...], variables: dict[str, str]
+) -> None:
+    cli = Program.below(tmp_path, **variables)
+    with person(cli, *TOUR, *words) as ada:
+        ada.until(lambda: ada.screen.rstrip().endswith(">"))
+        ada.types("hello\r")
+        ada.sees("That was the tour")
+        ada.until(lambda: ada.screen.rstrip().endswith(">"))
+        assert not re.search("[\u2500-\u259f\u2800-\u28ff]", ada.tape)
+        assert ada.tape.count("This is a guided tour") == 1
+        assert ada.leaves() == 0

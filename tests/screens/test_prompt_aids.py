@@ -97,6 +97,16 @@ async def test_a_letter_closes_the_help_and_is_typed(tmp_path: Path) -> None:
         await theatre.sees("\nhi\n")
 
 
+async def test_a_slash_closes_the_help_and_opens_the_menu(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("?")
+        await theatre.sees("At the beginning of a message")
+        theatre.type("/")
+        await theatre.loses("At the beginning of a message")
+        await theatre.sees("Select model")
+
+
 async def test_the_keys_of_help_and_search_can_be_changed(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(

@@ -140,7 +140,7 @@ class KeyActions:
         from pi.modes.interactive.dialogs.prompt_aids import show_help
 
         if typed := await show_help(self._screen, help_sections(self._screen)):
-            self._composer.insert(typed)
+            self._composer.prompt.handle_input(typed)  # as a key: / opens the menu
 
     def _search_history(self) -> bool:
         return self._port is not None and self._start(self._find_prompt(self._port))
