@@ -21,10 +21,10 @@ from pi.cli.session_setup import (
     session_options,
     warnings,
 )
+from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
-from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PromptInput
 from pi.modes.phases import phase

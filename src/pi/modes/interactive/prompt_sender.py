@@ -13,7 +13,7 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.contributions.commands import split_command
-from pi.coding.port.results import Streaming
+from pi.coding.port.results import NoModel, Streaming
 from pi.coding.resources.prompts import MissingValues
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.dialogs.questions import ask_text
@@ -184,7 +184,8 @@ class PromptSender:
                 check=lambda text: self._must_be_known(port, text),
             )
         except PiError as error:
-            self._ui.notify(error.explain(), "error")
+            shown = error.on_screen if isinstance(error, NoModel) else error.explain()
+            self._ui.notify(shown, "error")
             if not accepted.is_set():
                 self._composer.take_back([text])
         finally:
