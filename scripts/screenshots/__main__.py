@@ -23,8 +23,8 @@ from typing import NamedTuple
 from pi import __version__
 from scripts.screenshots.loopback_model import Answer, serving
 from scripts.screenshots.program import Seen, running
-from scripts.screenshots.scenes import SCENES, WIDTHS, review
-from scripts.screenshots.svg import Frame, picture, recording
+from scripts.screenshots.scenes import SCENES, WIDTHS, opened, review
+from scripts.screenshots.svg import DARK, LIGHT, Frame, picture, recording
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 ENTER = "\r"
@@ -62,6 +62,24 @@ SHOTS = {
     "tree": Shot("The tree of a session", _tree),
     "models": Shot("Choosing a model", _models, rows=24, env={"ANTHROPIC_API_KEY": "none"}),
 }
+
+
+DESIGN = {
+    "dialog": ("trust", "The frame of every dialog: title, message, list, hints", "dark"),
+    "list": ("login", "The list: groups, one arrow, facts on the right", "dark"),
+    "table": ("usage", "A page: heading, table, bars with labels", "light"),
+    "error": ("error", "Calls that failed", "dark"),
+    "theme": ("theme", "A theme is previewed while it is selected", "light"),
+}
+"""Pictures of docs/design-language.md: the scene, the title and the theme."""
+
+
+def take_scene(name: str, folder: Path) -> str:
+    """A picture of the design language, from a run whose home is in ``folder``."""
+    scene, title, theme = DESIGN[name]
+    with opened(SCENES[scene], folder, columns=80, theme=theme) as seen:
+        SCENES[scene].act(seen)
+        return picture(seen.cells()[-30:], title=title, paper=LIGHT if theme == "light" else DARK)
 
 
 RECORDING = "Recorded from a run of pi; a script on 127.0.0.1 plays the model"
@@ -179,6 +197,7 @@ def main(names: Sequence[str]) -> None:
     home = Path(tempfile.gettempdir()) / "ada"
     makers: dict[str, Callable[[Path], str]] = {"recording": record}
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
+    makers |= {name: partial(take_scene, name) for name in DESIGN}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

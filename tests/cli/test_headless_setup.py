@@ -37,6 +37,7 @@ def test_a_hint_names_the_variable_of_the_provider_that_was_chosen(
     assert ended.code == 1
     assert ended.err.startswith("No API key found for the selected model.\n")
     assert variable in ended.err and "ANTHROPIC_API_KEY" not in ended.err
+    assert f"It is {model}. " in ended.err
 
 
 def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> None:

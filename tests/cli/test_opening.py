@@ -50,6 +50,13 @@ def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
         assert ada.leaves() == 0
 
 
+def test_the_first_line_names_version_model_and_folder(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR) as ada:
+        ada.sees(f"pi {__version__} · demo/tour · /")
+        assert ada.leaves() == 0
+
+
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
     with person(known(tmp_path), "--resume") as ada:
         ada.sees("Resume")

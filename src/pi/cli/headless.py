@@ -21,10 +21,10 @@ from pi.cli.session_setup import (
     verbose_report,
     warnings,
 )
+from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
-from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PromptInput, run_json, run_print

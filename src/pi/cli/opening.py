@@ -20,6 +20,7 @@ from pi.cli.session_setup import (
     verbose_report,
     warnings,
 )
+from pi.coding.models.registry import full_name
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
@@ -31,6 +32,7 @@ from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
 from pi.modes.headless import PromptInput
 from pi.modes.interactive.startup import OpenContext, OpenedSession
+from pi.modes.interactive.status.footer import short_folder
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class CommandLineSession(OpenedSession):
         super().__init__(
             built.session,
             host,
-            lines=tuple(_lines(built, verbose="verbose" in arguments.options)),
+            lines=tuple(_lines(built, host.home, verbose="verbose" in arguments.options)),
             note=built.note,
             messages=tuple((prompt.text, prompt.images) for prompt in prompts),
             command="resume" if choice.must_pick else "",
@@ -249,20 +251,26 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
         raise
 
 
-def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
-    """Returns the start-up text: the full report, or one line."""
+def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
+    """Returns the start-up text: the full report, or two lines.
+
+    The first says what runs where, the second what was loaded.
+    """
     if verbose:
         return list(verbose_report(built))
     resources = built.session.workspace.resources
-    parts = [f"pi {__version__}"]
-    parts += [Path(file.path).name for file in resources.context.files]
+    parts = [Path(file.path).name for file in resources.context.files]
     for number, what in (
         (len(resources.skills), "skill"),
         (len(resources.prompts), "prompt template"),
     ):
         if number:
             parts.append(f"{number} {what}{'s' * (number != 1)}")
-    return [" · ".join([*parts, "/help for commands"])]
+    model = built.session.models.current
+    named = full_name(model) if model is not None else "no model yet"
+    folder = short_folder(built.session.cwd, home)
+    started = " · ".join([f"pi {__version__}", named, folder])
+    return [started, " · ".join([*parts, "/help for commands"])]
 
 
 # Theme files of a session: given by option, of the project, of the user, of packages.

@@ -235,3 +235,14 @@ def test_export_does_not_copy(tmp_path: Path, argument: str) -> None:
 def test_a_quote_without_an_end_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportFailed, match="No closing quotation"):
         destination('"a b', cwd=tmp_path, home=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["talk.pdf", "talk.PDF", "talk.docx", "talk.json"])
+def test_a_format_that_cannot_be_written_is_refused(
+    session_file: Path, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(ExportFailed, match="Cannot export as") as refused:
+        export_file(session_file, Path(name), cwd=tmp_path)
+
+    assert ".html, .md, .txt or .jsonl" in refused.value.hint
+    assert not (tmp_path / name).exists()

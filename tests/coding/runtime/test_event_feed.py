@@ -13,8 +13,8 @@ import pytest
 
 from pi.agent.events import MessageUpdate, ToolExecutionStart
 from pi.ai.events import TextDelta
+from pi.coding.port.results import NoModel
 from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed
-from pi.coding.runtime.session.prompts import NoModel
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 

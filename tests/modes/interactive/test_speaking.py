@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.models.model import Model
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.prompt import TypingDetector
 from pi.modes.interactive.prompt_sender import GRACE_SECONDS, PromptSender
@@ -24,8 +25,24 @@ async def test_what_cannot_be_sent_comes_back_into_the_editor(tmp_path: Path) ->
         assert theatre.session is not None
         theatre.session._core.has_model = False  # as after a logout
         theatre.send("a long thought")
-        await theatre.sees("✗ No API key found")
+        await theatre.sees("✗ No model is selected. Log in or store a key with /login")
         await theatre.until(lambda: "\na long thought\n" in theatre.screen)
+
+
+async def test_a_model_without_a_key_is_named_with_the_command_that_stores_one(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    async with theatre.playing():
+        assert theatre.session is not None
+        theatre.session._core.agent.model = Model(
+            id="deepseek-chat", name="Chat", api="openai-completions", provider="deepseek"
+        )
+        theatre.send("hello")
+        await theatre.sees("✗ No API key found for deepseek/deepseek-chat.")
+        said = " ".join(theatre.screen.split())
+        assert "set DEEPSEEK_API_KEY or run `/login deepseek`." in said
+        assert "pi auth" not in said
 
 
 async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path) -> None:

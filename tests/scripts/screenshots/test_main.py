@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scripts.screenshots.__main__ import IMAGES, SHOTS, record, take
+from scripts.screenshots.__main__ import DESIGN, IMAGES, SHOTS, record, take
 
 EXPECTED = {
     "transcript": ("Show me around", "+1 print"),
@@ -48,3 +48,11 @@ def test_the_recording_shows_its_last_frame_without_animation() -> None:
 
     assert [frame.get("opacity") for frame in frames] == ["0"] * (len(frames) - 1) + ["1"]
     assert "Both tests pass." in last
+
+
+@pytest.mark.parametrize("name", sorted(DESIGN))
+def test_the_design_language_shows_its_pictures(name: str) -> None:
+    page = (IMAGES.parent / "design-language.md").read_text(encoding="utf-8")
+
+    assert f"(images/{name}.svg)" in page
+    assert DESIGN[name][1] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))

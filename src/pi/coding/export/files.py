@@ -37,8 +37,16 @@ FORMS: dict[str, Callable[[Transcript], str]] = {
     ".markdown": render_markdown,
     ".txt": render_text,
 }
-"""Formats by suffix; ``.jsonl`` is the branch itself, all other suffixes are pages."""
+"""Formats by suffix; ``.jsonl`` is the branch itself, others are pages."""
 BRANCH = ".jsonl"
+OTHER_FORMATS = (
+    *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".json", ".csv", ".xml", ".yaml", ".yml"),
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".zip", ".gz", ".tar"),
+)
+"""Suffixes of formats that cannot be written; a page under such a name would not open.
+
+Any other suffix is part of a name, like ``session-1.2``, and gives a page, as in the original.
+"""
 
 
 def default_name(session_file: Path) -> str:
@@ -142,6 +150,11 @@ def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
 
 
 def _target(output: Path | None, session_file: Path, cwd: Path) -> Path:
+    if output is not None and output.suffix.lower() in OTHER_FORMATS:
+        raise ExportFailed(
+            f"Cannot export as {output.suffix}: {output.name} was not written.",
+            hint="Use .html, .md, .txt or .jsonl; a browser can print a page as PDF.",
+        )
     target = cwd / (output or default_name(session_file))
     if target.is_dir():
         target /= default_name(session_file)

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from pi.agent.tools.tool import AgentTool
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
+from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.resources.sources import SourceInfo
 
@@ -29,6 +30,18 @@ class Account(Record):
     def is_stored(self) -> bool:
         """Whether the store has anything to remove."""
         return self.logged_in or self.has_key
+
+
+class NoModel(PiError):
+    """No model is selected, or it has no credentials.
+
+    The message is that of the original, which scripts look for. ``on_screen`` says the same for
+    users of the terminal application: it names the model and slash commands.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", on_screen: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.on_screen = on_screen or self.explain()
 
 
 InputSource: TypeAlias = Literal["interactive", "rpc", "extension"]

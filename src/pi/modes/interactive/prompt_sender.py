@@ -14,7 +14,7 @@ from pi.base.fuzzy import nearest
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.contributions.commands import split_command
 from pi.coding.mentions import Attachment, attachments, without_attachments
-from pi.coding.port.results import Streaming
+from pi.coding.port.results import NoModel, Streaming
 from pi.coding.resources.prompts import MissingValues
 from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.composer.composer import Composer
@@ -204,7 +204,8 @@ class PromptSender:
                 check=lambda text: self._must_be_known(port, text),
             )
         except PiError as error:
-            self._ui.notify(error.explain(), "error")
+            shown = error.on_screen if isinstance(error, NoModel) else error.explain()
+            self._ui.notify(shown, "error")
             if not accepted.is_set():
                 self._composer.take_back([text])
         finally:

@@ -16,7 +16,8 @@ from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.tasks import Notifier
 from pi.coding.extension_host.events.session import InputEvent
-from pi.coding.port.results import InputSource, Queues, Streaming
+from pi.coding.models.registry import full_name
+from pi.coding.port.results import InputSource, NoModel, Queues, Streaming
 from pi.coding.port.session import Accepted, Fill
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
@@ -67,10 +68,6 @@ BUSY = (
     "Agent is already processing."
     " Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 )
-
-
-class NoModel(PiError):
-    """No model is selected, or it has no credentials."""
 
 
 class PromptRunner:
@@ -361,13 +358,21 @@ class PromptRunner:
         if not core.has_model:
             for problem in core.registry.unlisted.values():
                 raise NoModel(problem.message, hint=problem.hint)
-            hint = " ".join([*core.registry.key_problems(), HOW_TO_LOG_IN])
-            raise NoModel("No API key found for the selected model.", hint=hint)
-        if not self.has_credentials(core.agent.model):
-            missing = core.registry.models.missing_credentials(core.agent.model.provider)
+            problems = core.registry.key_problems()
             raise NoModel(
-                "No API key found for the selected model.",
-                hint=f"{missing.explain()} Or choose another model with --model.",
+                NO_KEY,
+                hint=" ".join([*problems, HOW_TO_LOG_IN]),
+                on_screen=" ".join(["No model is selected.", *problems, HOW_TO_START]),
+            )
+        model = core.agent.model
+        if not self.has_credentials(model):
+            missing = core.registry.models.missing_credentials(model.provider)
+            name = full_name(model)
+            why = missing.explain().replace("run `pi auth login ", "run `/login ")
+            raise NoModel(
+                NO_KEY,
+                hint=f"It is {name}. {missing.explain()} Or choose another model with --model.",
+                on_screen=f"No API key found for {name}. {why} Or choose another with /model.",
             )
 
     def has_credentials(self, model: Model) -> bool:
@@ -375,6 +380,8 @@ class PromptRunner:
         return self._core.registry.has_auth(model.provider)
 
 
+NO_KEY = "No API key found for the selected model."
+HOW_TO_START = "Log in or store a key with /login, or choose a model with /model."
 HOW_TO_LOG_IN = (
     "Set a variable such as ANTHROPIC_API_KEY, log in with /login,"
     " or try --model demo/tour or, after `pi models pull`, --model local."
