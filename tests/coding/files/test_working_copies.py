@@ -14,7 +14,7 @@ from pi.coding.files.working_copies import (
     WorkingCopy,
     WorkingCopyFailed,
     make_working_copy,
-    sweep,
+    sweep_working_copies,
 )
 
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
@@ -240,7 +240,7 @@ async def test_copies_of_ended_processes_are_swept_and_their_work_is_kept(
         label = copy.folder / "state.json"
         label.write_text(label.read_text().replace(f'"pid": {os.getpid()}', f'"pid": {ended.pid}'))
 
-    closed = await sweep(tmp_path / "copies", environ=ENVIRON)
+    closed = await sweep_working_copies(tmp_path / "copies", environ=ENVIRON)
 
     assert closed == [ClosedCopy(branch=busy.branch)]
     assert git(repository, "show", f"{busy.branch}:work") == "precious"

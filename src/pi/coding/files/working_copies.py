@@ -240,7 +240,7 @@ async def make_working_copy(
 _FIELDS = _State.__struct_fields__
 
 
-async def sweep(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
+async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
     """Close the copies of processes that have ended; returns those that left something."""
     closed: list[ClosedCopy] = []
     environ = _without_repository(environ)
