@@ -93,8 +93,45 @@ def test_nothing_is_defined_here(root: Path) -> None:
     tree = ast.parse((root / "src/pi/extension.py").read_text())
     kinds = {type(node).__name__ for node in tree.body}
 
-    assert kinds == {"Expr", "ImportFrom", "Assign"}
+    assert kinds == {"Expr", "ImportFrom", "Assign", "If"}  # lazy names need a condition
+    (condition,) = [node for node in tree.body if isinstance(node, ast.If)]
+    assert {type(node) for node in condition.body} == {ast.ImportFrom}
+    assert [type(node) for node in condition.orelse] == [ast.Assign]
     assert len(pi.extension.__all__) == len(set(pi.extension.__all__))
+
+
+MECHANISMS = {
+    "parse_command": "pi.coding.shell.command_line.resolve",
+    "find_sandbox": "pi.base.processes.sandbox",
+    "resolve_role": "pi.coding.models.roles",
+    "convert_document": "pi.coding.files.documents.convert",
+    "AddressPolicy": "pi.ai.http.addresses",
+    "make_working_copy": "pi.coding.files.working_copies",
+    "chat_completions_server": "pi.ai.wire.openai_completions.server",
+    "messages_server": "pi.ai.wire.anthropic_messages.server",
+    "responses_server": "pi.ai.wire.openai_responses.server",
+    "pi_messages_server": "pi.ai.wire.pi_messages.server",
+    "serve_events": "pi.ai.wire_support.served",
+}
+"""Shared mechanisms, and the modules that must not be loaded before they are used."""
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_is_loaded_when_it_is_used(name: str) -> None:
+    code = (
+        f"import sys, pi.extension; before = {MECHANISMS[name]!r} in sys.modules;"
+        f"pi.extension.{name}; print(before, {MECHANISMS[name]!r} in sys.modules)"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert finished.stdout.strip() == "False True"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'parse_comand'"):
+        _ = pi.extension.parse_comand  # type: ignore[attr-defined]
 
 
 def test_no_screen_is_loaded_with_it() -> None:

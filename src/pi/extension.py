@@ -7,10 +7,13 @@
         async def hello(args, ctx):
             ctx.ui.notify(f"Hello, {args}!")
 
-This module only re-exports names. ``API_VERSION`` is raised with every incompatible change.
+This module only re-exports names, rarely used ones lazily. ``API_VERSION`` is raised with every
+incompatible change.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
@@ -81,6 +84,7 @@ from pi.base.formats import (
     parse_toml,
     parse_yaml,
 )
+from pi.base.lazy_names import lazy_names
 from pi.base.processes import BadFrame, Child, start_detached
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
@@ -194,15 +198,130 @@ from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usa
 from pi.coding.shell.local import BashResult
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
+if TYPE_CHECKING:
+    from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
+    from pi.ai.wire.anthropic_messages import server as messages_server
+    from pi.ai.wire.openai_completions import server as chat_completions_server
+    from pi.ai.wire.openai_responses import server as responses_server
+    from pi.ai.wire.pi_messages import server as pi_messages_server
+    from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
+    from pi.ai.wire_support.sse import SseReader
+    from pi.base.processes.sandbox import (
+        SandboxedCommand,
+        SandboxPolicy,
+        SandboxSupport,
+        SandboxUnavailable,
+        find_sandbox,
+        project_policy,
+        sandboxed,
+    )
+    from pi.coding.files.documents.convert import (
+        ConversionFailed,
+        ConversionLimits,
+        ConversionOptions,
+        ConvertedDocument,
+        convert_document,
+    )
+    from pi.coding.files.working_copies import (
+        ClosedCopy,
+        Patch,
+        WorkingCopy,
+        WorkingCopyFailed,
+        make_working_copy,
+        sweep_working_copies,
+    )
+    from pi.coding.models.roles import (
+        RoleModel,
+        RoleReference,
+        RoleResolution,
+        RoleSettings,
+        next_role,
+        parse_role,
+        resolve_role,
+        role_overrides,
+    )
+    from pi.coding.shell.command_line.parts import (
+        Assignment,
+        CommandLine,
+        CommandPart,
+        CommandWord,
+        Redirection,
+    )
+    from pi.coding.shell.command_line.resolve import parse_command
+else:
+    # Few extensions use these: imported lazily, so that the others do not pay for them.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
+            "pi.ai.wire_support.served": (
+                "EventEncoder",
+                "ServedRequest",
+                "messages_for",
+                "serve_events",
+            ),
+            "pi.ai.wire_support.sse": ("SseReader",),
+            "pi.base.processes.sandbox": (
+                "SandboxPolicy",
+                "SandboxSupport",
+                "SandboxUnavailable",
+                "SandboxedCommand",
+                "find_sandbox",
+                "project_policy",
+                "sandboxed",
+            ),
+            "pi.coding.files.documents.convert": (
+                "ConversionFailed",
+                "ConversionLimits",
+                "ConversionOptions",
+                "ConvertedDocument",
+                "convert_document",
+            ),
+            "pi.coding.files.working_copies": (
+                "ClosedCopy",
+                "Patch",
+                "WorkingCopy",
+                "WorkingCopyFailed",
+                "make_working_copy",
+                "sweep_working_copies",
+            ),
+            "pi.coding.models.roles": (
+                "RoleModel",
+                "RoleReference",
+                "RoleResolution",
+                "RoleSettings",
+                "next_role",
+                "parse_role",
+                "resolve_role",
+                "role_overrides",
+            ),
+            "pi.coding.shell.command_line.parts": (
+                "Assignment",
+                "CommandLine",
+                "CommandPart",
+                "CommandWord",
+                "Redirection",
+            ),
+            "pi.coding.shell.command_line.resolve": ("parse_command",),
+            "pi.ai.wire.openai_completions.server": "chat_completions_server",
+            "pi.ai.wire.anthropic_messages.server": "messages_server",
+            "pi.ai.wire.pi_messages.server": "pi_messages_server",
+            "pi.ai.wire.openai_responses.server": "responses_server",
+        },
+    )
+
 __all__ = [
     "API_VERSION",
     "UNSET",
+    "AddressPolicy",
+    "AddressRefused",
     "AfterProviderResponseEvent",
     "AgentBeforeSettleEvent",
     "AgentEndEvent",
     "AgentSettledEvent",
     "AgentStartEvent",
     "AgentTool",
+    "Assignment",
     "AssistantMessage",
     "AuthUnavailable",
     "AuthenticationFailed",
@@ -225,7 +344,11 @@ __all__ = [
     "Cancel",
     "Child",
     "Clock",
+    "ClosedCopy",
     "CommandContext",
+    "CommandLine",
+    "CommandPart",
+    "CommandWord",
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
@@ -236,6 +359,10 @@ __all__ = [
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
+    "ConversionFailed",
+    "ConversionLimits",
+    "ConversionOptions",
+    "ConvertedDocument",
     "Custom",
     "CustomMessage",
     "CustomMessageEntry",
@@ -246,6 +373,7 @@ __all__ = [
     "Drawable",
     "Edits",
     "Entry",
+    "EventEncoder",
     "ExecResult",
     "ExtensionAPI",
     "ExtensionContext",
@@ -288,6 +416,7 @@ __all__ = [
     "Option",
     "OutputSink",
     "Partial",
+    "Patch",
     "PiError",
     "Policy",
     "ProjectTrustEvent",
@@ -297,6 +426,7 @@ __all__ = [
     "QuotaExhausted",
     "RateLimited",
     "Record",
+    "Redirection",
     "Registration",
     "Remote",
     "Replica",
@@ -308,9 +438,18 @@ __all__ = [
     "ResourceWindow",
     "ResourcesAnswer",
     "ResourcesDiscoverEvent",
+    "RoleModel",
+    "RoleReference",
+    "RoleResolution",
+    "RoleSettings",
     "Rows",
     "Rule",
+    "SandboxPolicy",
+    "SandboxSupport",
+    "SandboxUnavailable",
+    "SandboxedCommand",
     "Scope",
+    "ServedRequest",
     "SessionBeforeCompactEvent",
     "SessionBeforeForkEvent",
     "SessionBeforeSwitchEvent",
@@ -328,6 +467,7 @@ __all__ = [
     "SessionStats",
     "SessionSwitchEvent",
     "SessionTreeEvent",
+    "SseReader",
     "StaleSession",
     "Start",
     "StopRun",
@@ -374,18 +514,38 @@ __all__ = [
     "ViewOptions",
     "Where",
     "Work",
+    "WorkingCopy",
+    "WorkingCopyFailed",
+    "address_kind",
+    "chat_completions_server",
+    "convert_document",
     "field",
+    "find_sandbox",
     "make_tool",
+    "make_working_copy",
+    "messages_for",
+    "messages_server",
+    "next_role",
     "one_line",
+    "parse_command",
     "parse_front_matter",
     "parse_json5",
     "parse_jsonc",
+    "parse_role",
     "parse_toml",
     "parse_yaml",
+    "pi_messages_server",
+    "project_policy",
     "replace",
+    "resolve_role",
+    "responses_server",
+    "role_overrides",
+    "sandboxed",
     "sanitise",
     "sanitise_keeping_style",
+    "serve_events",
     "start_detached",
+    "sweep_working_copies",
     "tool",
     "usage_of",
 ]

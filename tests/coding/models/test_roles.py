@@ -10,7 +10,7 @@ from pi.coding.models.roles import (
     RoleReference,
     RoleSettings,
     next_role,
-    parse_reference,
+    parse_role,
     resolve_role,
     role_overrides,
 )
@@ -53,7 +53,7 @@ def names(role: str, settings: RoleSettings, **options: object) -> list[str]:
     ],
 )
 def test_a_role_is_named_by_an_at_sign_or_pi(text: str, reference: RoleReference | None) -> None:
-    assert parse_reference(text) == reference
+    assert parse_role(text) == reference
 
 
 def test_a_role_has_its_model_and_level_and_ends_with_the_sessions() -> None:

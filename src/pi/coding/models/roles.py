@@ -98,7 +98,7 @@ class RoleResolution(Record):
     """A reference that leads nowhere or back to itself."""
 
 
-def parse_reference(text: str) -> RoleReference | None:
+def parse_role(text: str) -> RoleReference | None:
     """Returns the role that ``text`` names; ``None`` if it is a model pattern."""
     found = _REFERENCE.fullmatch(text.strip())
     if found is None or (found[2] and found[2] not in (*LEVELS, INHERIT)):
@@ -177,7 +177,7 @@ class _Walk:
     def _of_pattern(
         self, pattern: str, thinking: ThinkingLevel | None, path: tuple[str, ...]
     ) -> Iterator[RoleModel]:
-        reference = parse_reference(pattern)
+        reference = parse_role(pattern)
         if reference is not None:
             yield from self.models(reference.role, thinking or reference.thinking, path)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pi.coding.shell.command_line.parts import CommandPart, Word
+from pi.coding.shell.command_line.parts import CommandPart, CommandWord
 from pi.coding.shell.command_line.programs import (
     CODE_RUNNERS,
     HARMLESS_GIT_SETTINGS,
@@ -55,12 +55,12 @@ def _interpreter_problem(program: str, part: CommandPart) -> str:
 def _code_problem(program: str, part: CommandPart) -> str:
     """``awk`` and ``sed`` run small programs, most of which only print."""
     takes_value = ("-e", "--expression", "-ne", "-En", "-Ee") if "sed" in program else ("-F", "-v")
-    scripts: list[Word] = []
+    scripts: list[CommandWord] = []
     words = iter(part.arguments)
     for word in words:
         text = word.literal
         if text in takes_value:
-            value = next(words, Word(raw=""))
+            value = next(words, CommandWord(raw=""))
             scripts += [value] if "sed" in program else []
         elif not word.may_be_option:
             scripts += [] if scripts else [word]
@@ -114,7 +114,7 @@ def _option_problem(program: str, part: CommandPart, options: tuple[str, ...]) -
     return f"the options of {program} are not known in advance" if part.more_arguments else ""
 
 
-def git_problem(words: Sequence[Word], *, more: bool) -> str:
+def git_problem(words: Sequence[CommandWord], *, more: bool) -> str:
     """Returns why the commands that ``git`` runs are not known. Settings may name commands."""
     at, problem = 0, ""
     while at < len(words) and words[at].may_be_option and not problem:
@@ -154,7 +154,7 @@ _GIT_RISKS = {
 """Arguments with which a command of git runs a program."""
 
 
-def _git_command_problem(command: str, words: Sequence[Word], *, more: bool) -> str:
+def _git_command_problem(command: str, words: Sequence[CommandWord], *, more: bool) -> str:
     reason = f"git {command} may run a command"
     if command in _GIT_RUNNERS:
         return reason

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
-from pi.coding.shell.command_line.parts import Assignment, CommandPart, Redirection, Word
+from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
 from pi.coding.shell.command_line.variables import Names
 from pi.coding.shell.command_line.words import Malformed, Source, WordReader, closes_twice
 
@@ -225,7 +225,7 @@ class Grammar:
             self._expect(")")
         self._define(name)
 
-    def _define(self, name: Word) -> None:
+    def _define(self, name: CommandWord) -> None:
         self._newlines()
         if self._reserved() not in _COMPOUND and self._source.peek() != "(":
             raise Malformed("syntax error: a function without a body")
@@ -236,7 +236,7 @@ class Grammar:
     def _condition(self) -> None:
         """Reads ``[[ … ]]``; whatever it compares, only its expansions run commands."""
         source, before = self._source, ""
-        words: list[Word] = []
+        words: list[CommandWord] = []
         while True:
             self._newlines()
             if _CONDITION_END.match(source.text, source.at):
@@ -267,7 +267,7 @@ class Grammar:
     # Simple commands -----------------------------------------------------------------------------
 
     def _simple(self) -> None:
-        words: list[Word] = []
+        words: list[CommandWord] = []
         assignments: list[Assignment] = []
         redirections: list[Redirection] = []
         documents: list[_Document] = []
@@ -330,7 +330,7 @@ class Grammar:
             self._pending.append(document)
         return redirection
 
-    def _assignment(self, assignments: list[Assignment], words: list[Word] | None) -> bool:
+    def _assignment(self, assignments: list[Assignment], words: list[CommandWord] | None) -> bool:
         """Reads ``name=value``; of a declaring command it is a word too."""
         source = self._source
         found = _ASSIGNMENT.match(source.text, source.at)
@@ -343,17 +343,17 @@ class Grammar:
         if source.peek() == "(":
             value = self._array()
         else:
-            value = self._words.read() or Word(raw="", text="")
+            value = self._words.read() or CommandWord(raw="", text="")
             value = replace(value, single=True)  # values are not split
         self._names.assign(found[1], value.literal)
         assignments.append(Assignment(name=found[1], value=value))
         if words is not None:
             raw = source.text[start : source.at]
             text = None if value.literal is None else found[0] + value.literal
-            words.append(Word(raw=raw, text=text, prefix=found[0], expands=value.expands))
+            words.append(CommandWord(raw=raw, text=text, prefix=found[0], expands=value.expands))
         return True
 
-    def _array(self) -> Word:
+    def _array(self) -> CommandWord:
         source, start = self._source, self._source.at
         source.at += 1
         self._newlines()
@@ -362,7 +362,7 @@ class Grammar:
                 self._names.evaluate(word.raw)
             self._newlines()
         self._expect(")")
-        return Word(raw=source.text[start : source.at], expands=("variable",), single=False)
+        return CommandWord(raw=source.text[start : source.at], expands=("variable",), single=False)
 
     # Tokens --------------------------------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class Grammar:
         )
         self._found(replace(first.part, redirections=redirections))
 
-    def _word(self, problem: str) -> Word:
+    def _word(self, problem: str) -> CommandWord:
         word = self._words.read()
         if word is None:
             raise Malformed(f"syntax error: {problem}")

@@ -14,7 +14,7 @@ WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 """Operators that create or change their target. ``>&`` does if its target is not a descriptor."""
 
 
-class Word(Record):
+class CommandWord(Record):
     """One word of a command, as written and as the program receives it."""
 
     raw: str
@@ -48,14 +48,14 @@ class Assignment(Record):
     """A variable that is set, for one command or for the rest of the line."""
 
     name: str
-    value: Word
+    value: CommandWord
 
 
 class Redirection(Record):
     """A redirection of a command."""
 
     operator: str
-    target: Word
+    target: CommandWord
     """The file; of a here-document its delimiter."""
     descriptor: str = ""
     document: str | None = None
@@ -76,7 +76,7 @@ class CommandPart(Record):
     Without words it only sets variables or opens files.
     """
 
-    words: tuple[Word, ...] = ()
+    words: tuple[CommandWord, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     inside: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class CommandPart(Record):
         return self.words[0].literal if self.words else None
 
     @property
-    def arguments(self) -> tuple[Word, ...]:
+    def arguments(self) -> tuple[CommandWord, ...]:
         """The words behind the name."""
         return self.words[1:]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pi.base.records import replace
 from pi.coding.shell.command_line.arguments import STANDARD_INPUT, arguments_problem, git_problem
 from pi.coding.shell.command_line.grammar import Grammar
-from pi.coding.shell.command_line.parts import CommandLine, CommandPart, Word
+from pi.coding.shell.command_line.parts import CommandLine, CommandPart, CommandWord
 from pi.coding.shell.command_line.programs import (
     OTHER_RUNNERS,
     SHELLS,
@@ -98,7 +98,7 @@ class _Resolver:
     # Programs that run their arguments -----------------------------------------------------------
 
     def _run(
-        self, via: str, part: CommandPart, words: Sequence[Word], inner: list[CommandPart],
+        self, via: str, part: CommandPart, words: Sequence[CommandWord], inner: list[CommandPart],
         *, more: bool = False,
     ) -> str:  # fmt: skip
         """Adds the command of ``words``, which ``part`` runs."""
@@ -199,7 +199,7 @@ class _Resolver:
     def _read_variables(self, part: CommandPart, inner: list[CommandPart]) -> str:
         """``read``, ``mapfile``, ``getopts``, ``unset``, ``printf -v``, ``wait -p``: any argument
         may be the name of a variable."""
-        first = part.arguments[0] if part.arguments else Word(raw="", text="")
+        first = part.arguments[0] if part.arguments else CommandWord(raw="", text="")
         sets_variable = first.may_be_option and (first.literal or "-v").startswith("-v")
         if part.name == "printf" and not sets_variable:
             return ""
@@ -302,7 +302,7 @@ def _marked(part: CommandPart, reason: str) -> CommandPart:
     return replace(part, unresolved=reason) if reason and not part.unresolved else part
 
 
-def _behind_shell_options(program: str, words: Sequence[Word]) -> tuple[int, bool, str]:
+def _behind_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[int, bool, str]:
     """Returns where the options of a shell end, whether a script follows, and any problem."""
     at, takes_script = 1, False
     unknown = f"the options of {program} are not known in advance"
@@ -323,7 +323,9 @@ def _behind_shell_options(program: str, words: Sequence[Word]) -> tuple[int, boo
     return at, takes_script, ""
 
 
-def _behind_options(program: str, wrapper: Wrapper, words: Sequence[Word]) -> tuple[int, str]:
+def _behind_options(
+    program: str, wrapper: Wrapper, words: Sequence[CommandWord]
+) -> tuple[int, str]:
     """Returns where the options of a wrapper end, or why that is not known."""
     at = 1
     while at < len(words) and words[at].may_be_option:
@@ -339,12 +341,12 @@ def _behind_options(program: str, wrapper: Wrapper, words: Sequence[Word]) -> tu
     return at, ""
 
 
-def _is_open(word: Word) -> bool:
+def _is_open(word: CommandWord) -> bool:
     """Whether it may become another number of arguments, or an option."""
     return not word.single or (word.literal is None and word.may_be_option)
 
 
-def _with_mark(word: Word, mark: str) -> Word:
+def _with_mark(word: CommandWord, mark: str) -> CommandWord:
     """Returns ``word``; its value is not known if it contains what is replaced at run time."""
     if mark not in word.raw and mark not in (word.text or ""):
         return word
@@ -352,7 +354,7 @@ def _with_mark(word: Word, mark: str) -> Word:
     return replace(word, text=None, expands=("variable", *word.expands), prefix=prefix)
 
 
-def _replaced(options: Sequence[Word]) -> str:
+def _replaced(options: Sequence[CommandWord]) -> str:
     """Returns what ``xargs`` replaces by its input."""
     for at, word in enumerate(options):
         text = word.literal or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pi.coding.shell.command_line.parts import Expansion, Word
+from pi.coding.shell.command_line.parts import CommandWord, Expansion
 
 MAX_DEPTH = 40
 """Nested substitutions and commands; deeper ones are not parsed, so that none overflows a stack."""
@@ -98,7 +98,7 @@ class WordReader:
         self._arithmetic = arithmetic
         self._problem = problem
 
-    def read(self, also: str = "") -> Word | None:
+    def read(self, also: str = "") -> CommandWord | None:
         """Returns the next word, or ``None`` if there is none. ``also`` are plain here."""
         source, draft, start = self._source, _Draft(), self._source.at
         text = source.text
@@ -363,7 +363,7 @@ def _code_point(code: re.Match[str]) -> str:
     return chr(number) if number < 0x110000 else "\ufffd"
 
 
-def _finished(draft: _Draft, raw: str) -> Word:
+def _finished(draft: _Draft, raw: str) -> CommandWord:
     shape = "".join('"' if quoted else text or "" for text, quoted in draft.pieces)
     if shape.startswith("~"):
         draft.expands["tilde"] = None
@@ -372,7 +372,7 @@ def _finished(draft: _Draft, raw: str) -> Word:
     if _has_braces(shape):
         draft.expands["brace"] = None
     known = draft.expands.keys() <= {"glob", "tilde"}
-    return Word(
+    return CommandWord(
         raw=raw,
         text="".join(text or "" for text, _ in draft.pieces) if known else None,
         expands=tuple(draft.expands),

@@ -1,0 +1,139 @@
+"""Starts the child process that converts a document, and reads its result."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pi.base.errors import PiError
+from pi.base.processes import SpawnFailed, run
+from pi.base.records import Record
+
+DocumentKind: TypeAlias = Literal["html", "pdf", "notebook"]
+
+LIBRARIES = {"selectolax": "web", "pypdfium2": "pdf", "PIL": "pdf"}
+"""The extra that installs a library."""
+_START = (
+    "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
+    "from pi.coding.files.documents.converter import main;main()"
+)
+
+
+class ConversionFailed(PiError):
+    """A document could not be converted."""
+
+
+class ConversionLimits(Record):
+    """What the conversion of one document may take."""
+
+    seconds: float = 20.0
+    memory: int = 1024**3
+    input: int = 64 * 1024**2
+    characters: int = 500_000
+    images: int = 10
+
+
+class ConversionOptions(Record):
+    """What to convert, and how."""
+
+    kind: DocumentKind
+    url: str = ""
+    """The address of a page, for its links."""
+    charset: str = ""
+    """The encoding that the server names."""
+    first_page: int = 1
+    last_page: int | None = None
+    as_images: bool = False
+    """Pages of a PDF as pictures instead of text."""
+    pixels_per_point: float = 2.0
+
+
+class ConvertedDocument(Record):
+    """A document as text, or its pages as PNG pictures."""
+
+    text: str = ""
+    title: str = ""
+    pages: int | None = None
+    images: tuple[bytes, ...] = ()
+    truncated: bool = False
+
+
+async def convert_document(
+    data: bytes,
+    options: ConversionOptions,
+    *,
+    environ: Mapping[str, str],
+    limits: ConversionLimits | None = None,
+) -> ConvertedDocument:
+    """Convert ``data`` in a child process; raises ``ConversionFailed``.
+
+    The child has no credentials: pass an environment without them.
+    """
+    limits = limits or ConversionLimits()
+    name = {"html": "page", "pdf": "PDF", "notebook": "notebook"}[options.kind]
+    if len(data) > limits.input:
+        raise ConversionFailed(
+            f"The {name} is too large to convert ({len(data) >> 20} MiB;"
+            f" the limit is {limits.input >> 20} MiB)."
+        )
+    settings = {
+        "kind": options.kind,
+        "url": options.url,
+        "charset": options.charset,
+        "first_page": options.first_page,
+        "last_page": options.last_page,
+        "as_images": options.as_images,
+        "pixels_per_point": options.pixels_per_point,
+        "max_images": limits.images,
+        "characters": limits.characters,
+        "memory": limits.memory,
+        "seconds": max(round(limits.seconds), 1),
+    }
+    command = [sys.executable, "-I", "-c", _START, json.dumps(sys.path), json.dumps(settings)]
+    try:
+        done = await run(
+            command,
+            cwd=Path(sys.prefix),
+            env=environ,
+            timeout=limits.seconds,
+            max_output=limits.characters * 8 + limits.images * 16 * 1024**2,
+            input=data,
+        )
+    except SpawnFailed as error:
+        raise ConversionFailed(f"The {name} could not be converted: {error.message}") from error
+    if done.timed_out or done.signal in (9, 24):  # killed, or out of CPU time
+        raise ConversionFailed(f"The {name} took longer than {limits.seconds:g} s to convert.")
+    try:
+        result = json.loads(done.output)
+    except ValueError as error:
+        reason = done.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+        shown = reason[0][:200] if reason else f"the converter ended with {done.exit_code}"
+        if "MemoryError" in shown or done.signal is not None:
+            shown = "it needs more memory than allowed, or is damaged"
+        raise ConversionFailed(f"The {name} could not be converted: {shown}.") from error
+    return _result(result, name)
+
+
+def _result(result: dict[str, object], name: str) -> ConvertedDocument:
+    if missing := result.get("missing"):
+        extra = LIBRARIES.get(str(missing).partition(".")[0], "all")
+        raise ConversionFailed(
+            f"The {name} cannot be converted: {missing} is not installed.",
+            hint=f"Install it: pip install 'pi-harness[{extra}]'.",
+        )
+    if problem := result.get("error"):
+        raise ConversionFailed(f"The {name} cannot be converted: {problem}.")
+    images = result.get("images") or ()
+    pages = result.get("pages")
+    assert isinstance(images, list | tuple)
+    return ConvertedDocument(
+        text=str(result.get("text") or ""),
+        title=str(result.get("title") or ""),
+        pages=pages if isinstance(pages, int) else None,
+        images=tuple(base64.b64decode(each) for each in images),
+        truncated=result.get("truncated") is True,
+    )

@@ -1,0 +1,184 @@
+"""Converts one document; the program of the child process of ``convert``.
+
+Reads the document from standard input and writes JSON to standard output. Limits its own memory and
+CPU time before it reads anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import sys
+from contextlib import suppress
+from typing import Any
+
+MAX_OUTPUTS = 2000
+"""Characters of each output of a notebook's cell."""
+_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class CannotConvert(Exception):
+    """The document is damaged, protected or of another type."""
+
+
+def main() -> None:
+    """Convert what arrives on standard input, as the last argument says."""
+    options = json.loads(sys.argv[-1])
+    limit_resources(options["memory"], options["seconds"])
+    data = sys.stdin.buffer.read()
+    try:
+        result = CONVERTERS[options["kind"]](data, options)
+    except CannotConvert as error:
+        result = {"error": str(error)}
+    except ImportError as error:
+        result = {"missing": error.name or str(error)}
+    except MemoryError:
+        result = {"error": "it needs more memory than allowed"}
+    sys.stdout.write(json.dumps(result))
+    sys.stdout.flush()
+
+
+def limit_resources(memory: int, seconds: int) -> None:
+    """Set limits that the kernel enforces; Windows has none of them."""
+    try:
+        import resource
+    except ImportError:
+        return
+    limits = {
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_AS: memory,
+    }
+    for kind, value in limits.items():
+        with suppress(ValueError, OSError):  # macOS knows no limit of address space
+            resource.setrlimit(kind, (value, value))
+
+
+def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
+    """Returns a page as Markdown."""
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+    from pi.coding.files.documents.html_markdown import to_markdown
+
+    try:
+        tree = LexborHTMLParser(decoded(data, options.get("charset") or ""))
+    except SelectolaxError as error:  # how it reports that memory is used up
+        raise CannotConvert("it needs more memory than allowed") from error
+    title = tree.css_first("title")
+    base = tree.css_first("base[href]")
+    address = options.get("url") or ""
+    if base is not None and (base.attributes.get("href") or "").startswith(("http:", "https:")):
+        address = base.attributes["href"] or address
+    text, truncated = to_markdown(tree, base=address, limit=options["characters"])
+    found = " ".join((title.text(deep=True) if title is not None else "").split())
+    return {"text": text, "title": found[:500], "truncated": truncated}
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """Returns the text of a page, whose encoding is in the header, a mark or the page itself."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        charset = "utf-8-sig"
+    elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        charset = "utf-16"
+    elif not charset and (named := _CHARSET.search(data[:4096])):
+        charset = named[1].decode("ascii", "replace")
+    try:
+        return data.decode(charset or "utf-8", "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the text of some pages, or the pages as pictures."""
+    import pypdfium2 as pdfium
+
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        reason = "it is protected by a password" if "assword" in str(error) else "it is damaged"
+        raise CannotConvert(reason) from error
+    count = len(document)
+    first = max(options.get("first_page") or 1, 1)
+    last = min(options.get("last_page") or count, count)
+    if first > count:
+        raise CannotConvert(f"it has {count} pages, and page {first} was asked for")
+    result: dict[str, Any] = {"pages": count, "truncated": False}
+    if options.get("as_images"):
+        scale = options["pixels_per_point"]
+        images = []
+        for number in range(first, min(last, first + options["max_images"] - 1) + 1):
+            picture = document[number - 1].render(scale=scale).to_pil()
+            file = io.BytesIO()
+            picture.save(file, "PNG")
+            images.append(base64.b64encode(file.getvalue()).decode())
+        return result | {"images": images, "truncated": len(images) < last - first + 1}
+    parts: list[str] = []
+    left = options["characters"]
+    for number in range(first, last + 1):
+        text = document[number - 1].get_textpage().get_text_range().replace("\r\n", "\n").strip()
+        part = f"--- Page {number} of {count} ---\n\n{text}\n"
+        parts.append(part[:left])
+        left -= len(part)
+        if left < 0:
+            result["truncated"] = True
+            break
+    return result | {"text": "\n".join(parts)}
+
+
+def convert_notebook(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the cells of a Jupyter notebook and their textual outputs as Markdown."""
+    try:
+        notebook = json.loads(data)
+        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise CannotConvert("it is not a notebook") from error
+    language = notebook.get("metadata", {}).get("kernelspec", {}).get("language") or "python"
+    parts: list[str] = []
+    for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, dict):
+            continue
+        source = joined(cell.get("source") or cell.get("input"))
+        if cell.get("cell_type") != "code":
+            parts.append(source)
+            continue
+        parts.append(f"Cell {number}:\n\n{fenced(source, language)}")
+        shown = [text for each in cell.get("outputs") or () if (text := output_text(each))]
+        parts += [f"Output:\n\n{fenced(text, '')}" for text in shown]
+    text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    limit = options["characters"]
+    return {"text": text[:limit], "truncated": len(text) > limit}
+
+
+def output_text(output: Any) -> str:
+    """Returns what an output shows as text; a picture is named by its type."""
+    if not isinstance(output, dict):
+        return ""
+    if output.get("output_type") == "error" or "traceback" in output:
+        text = "\n".join(map(str, output.get("traceback") or [output.get("evalue", "")]))
+    elif "text" in output:
+        text = joined(output["text"])
+    else:
+        data = output.get("data") or {}
+        pictures = [kind for kind in data if kind.startswith("image/")]
+        text = joined(data.get("text/plain")) if not pictures else f"[{pictures[0]}]"
+    text = _ESCAPES.sub("", text).strip("\n")
+    cut = len(text) > MAX_OUTPUTS
+    return text[:MAX_OUTPUTS] + (f"\n[{len(text) - MAX_OUTPUTS} more characters]" if cut else "")
+
+
+def joined(lines: Any) -> str:
+    """Returns text that may be a list of lines."""
+    return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
+
+
+def fenced(text: str, language: str) -> str:
+    """Returns ``text`` as a code block."""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+CONVERTERS = {"html": convert_html, "pdf": convert_pdf, "notebook": convert_notebook}

@@ -1,0 +1,366 @@
+"""Writes a parsed HTML page as Markdown. Runs in the child process of ``convert``.
+
+Walks the tree without recursion, because pages nest as deeply as they like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+from urllib.parse import urljoin, urlsplit
+
+Node: TypeAlias = Any
+"""A node of selectolax, which ships no types."""
+
+SKIPPED = frozenset({
+    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "form",
+    "button", "select", "input", "textarea", "nav", "footer", "aside", "dialog", "head", "link",
+    "meta", "audio", "video", "map",
+})  # fmt: skip
+"""Elements without text for a reader."""
+BLOCKS = frozenset({
+    "p", "div", "section", "article", "main", "header", "figure", "figcaption", "details",
+    "summary", "dl", "dt", "dd", "address", "hgroup", "fieldset", "body", "html", "center",
+    "caption",
+})  # fmt: skip
+MAIN = ("main", "[role=main]", "article", "#content", "#main")
+LEAST_TEXT = 200
+"""Characters of a main part; a shorter one is not the content."""
+MAX_NESTING = 12
+"""Levels of lists and quotations that are indented."""
+_SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
+_LANGUAGE = re.compile(r"(?:language|lang|highlight|brush:?)[-\s]*([\w+#-]+)")
+
+
+class Full(Exception):
+    """The text has reached its limit."""
+
+
+def to_markdown(tree: Node, *, base: str, limit: int) -> tuple[str, bool]:
+    """Returns the main part of a page as Markdown, and whether it is truncated."""
+    writer = _Writer(base, limit)
+    try:
+        writer.walk(_main_part(tree))
+        writer.flush()
+        return writer.text(), False
+    except Full:
+        return writer.text()[:limit], True
+
+
+def _main_part(tree: Node) -> Node:
+    for selector in MAIN:
+        found = tree.css(selector)
+        if len(found) == 1 and len(found[0].text(deep=True)) >= LEAST_TEXT:
+            return found[0]
+    return tree.body or tree.root
+
+
+class _Prefix:
+    """What stands before the lines of a list item or quotation."""
+
+    def __init__(self, first: str, rest: str) -> None:
+        self._first: str | None = first
+        self._rest = rest
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no line has it yet."""
+        return self._first is not None
+
+    @property
+    def of_blank_line(self) -> str:
+        """What stands in a blank line between two blocks; nothing before the first one."""
+        return self._rest if self._first is None else ""
+
+    def take(self) -> str:
+        """Returns the prefix of the next line."""
+        first, self._first = self._first, None
+        return self._rest if first is None else first
+
+
+class _Writer:
+    """Collects blocks; inline text waits until its block ends."""
+
+    def __init__(self, base: str, limit: int) -> None:
+        self._base = base
+        self._left = limit
+        self._lines: list[str] = []
+        self._inline: list[str] = []
+        self._prefixes: list[_Prefix] = []
+        self._lists: list[tuple[bool, int]] = []
+        """Open lists: whether numbered, and the number of the next item."""
+        self._pre = 0
+        self._tables: list[list[list[str]]] = []
+        self._cells: list[list[str]] = []
+        """The inline text around each open cell."""
+        self._marks: list[tuple[str, str, int]] = []
+
+    def text(self) -> str:
+        """Returns all so far."""
+        return "\n".join(self._lines).strip("\n") + "\n"
+
+    def walk(self, root: Node) -> None:
+        """Visit every node below ``root``."""
+        for node, entering in _visits(root):
+            if node.tag in ("-text", "#text"):
+                self._add_text(node)
+            elif entering:
+                self._enter(node, node.tag)
+            else:
+                self._leave(node, node.tag)
+
+    def flush(self) -> None:
+        """End the current paragraph."""
+        if self._cells:
+            self._inline.append(" ")  # a cell is one line
+            return
+        text = _collapsed("".join(self._inline))
+        self._inline.clear()
+        self._marks.clear()
+        if text:
+            self._block(text.split("\n"))
+
+    # Elements -------------------------------------------------------------------------------------
+
+    def _enter(self, node: Node, tag: str) -> None:
+        if handler := _ENTER.get(tag):
+            handler(self, node)
+        elif tag in _HEADINGS:
+            self.flush()
+            self._inline.append(_HEADINGS[tag])
+        elif tag in _MARKS:
+            self._mark(tag, _MARKS[tag])
+        elif tag in BLOCKS:
+            self.flush()
+
+    def _leave(self, node: Node, tag: str) -> None:
+        if handler := _LEAVE.get(tag):
+            handler(self, node)
+        elif tag in _MARKS:
+            self._unmark(tag, lambda text: f"{_MARKS[tag]}{text}{_MARKS[tag]}")
+        elif tag in BLOCKS or tag in _HEADINGS:
+            self.flush()
+
+    def _add_text(self, node: Node) -> None:
+        text = node.text_content or ""
+        self._inline.append(text if self._pre else _SPACE.sub(" ", text))
+        if len(text) > self._left:
+            self.flush()
+
+    def _mark(self, tag: str, value: str) -> None:
+        self._marks.append((tag, value, len(self._inline)))
+
+    def _unmark(self, tag: str, wrap: Callable[[str], str]) -> None:
+        """Wrap the text since the mark of ``tag``, unless a block has ended in between."""
+        if not self._marks or self._marks[-1][0] != tag:
+            return
+        _, _, start = self._marks.pop()
+        text = "".join(self._inline[start:])
+        if text.strip() and not self._pre:
+            inner = text.strip()
+            lead = text[: len(text) - len(text.lstrip())]
+            trail = text[len(text.rstrip()) :]
+            self._inline[start:] = [lead, wrap(inner), trail]
+
+    def _enter_link(self, node: Node) -> None:
+        self._mark("a", node.attributes.get("href") or "")
+
+    def _leave_link(self, node: Node) -> None:
+        target = self._url(node.attributes.get("href"))
+        self._unmark("a", lambda text: f"[{text}]({target})" if target else text)
+
+    def _image(self, node: Node) -> None:
+        alt = _collapsed(node.attributes.get("alt") or "")
+        source = self._url(node.attributes.get("src"))
+        if alt and source:
+            self._inline.append(f"![{alt}]({source})")
+
+    def _url(self, reference: str | None) -> str:
+        """Returns the absolute address; empty for scripts and places on the same page."""
+        if not reference or reference.startswith("#"):
+            return ""
+        try:
+            url = urljoin(self._base, reference.strip())
+            scheme = urlsplit(url).scheme
+        except ValueError:
+            return ""
+        allowed = scheme in ("http", "https", "mailto", "") and len(url) < 2000
+        return url.replace(" ", "%20").replace(")", "%29") if allowed else ""
+
+    def _line_break(self, node: Node) -> None:
+        self._inline.append("\n" if not self._cells else " ")
+
+    def _rule(self, node: Node) -> None:
+        self.flush()
+        self._block(["---"])
+
+    def _enter_pre(self, node: Node) -> None:
+        self.flush()
+        self._pre += 1
+
+    def _leave_pre(self, node: Node) -> None:
+        self._pre -= 1
+        if self._pre or self._cells:
+            return
+        text = "".join(self._inline).strip("\n")
+        self._inline.clear()
+        self._marks.clear()
+        code = node.css_first("code")
+        classes = f"{node.attributes.get('class')} {code.attributes.get('class') if code else ''}"
+        language = _LANGUAGE.search(classes)
+        fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
+        if text.strip():
+            self._block([fence + (language[1] if language else ""), *text.split("\n"), fence])
+
+    def _enter_quote(self, node: Node) -> None:
+        self.flush()
+        self._push("> ", "> ")
+
+    def _enter_list(self, node: Node) -> None:
+        self.flush()
+        self._lists.append((node.tag == "ol", 1))
+
+    def _leave_list(self, node: Node) -> None:
+        self.flush()
+        if self._lists:
+            self._lists.pop()
+
+    def _enter_item(self, node: Node) -> None:
+        self.flush()
+        numbered, number = self._lists.pop() if self._lists else (False, 1)
+        self._lists.append((numbered, number + 1))
+        marker = f"{number}. " if numbered else "- "
+        self._push(marker, " " * len(marker))
+
+    def _leave_prefix(self, node: Node) -> None:
+        self.flush()
+        if self._prefixes:
+            self._prefixes.pop()
+
+    def _push(self, first: str, rest: str) -> None:
+        deep = len(self._prefixes) >= MAX_NESTING
+        self._prefixes.append(_Prefix("", "") if deep else _Prefix(first, rest))
+
+    # Tables ---------------------------------------------------------------------------------------
+
+    def _enter_table(self, node: Node) -> None:
+        self.flush()
+        self._tables.append([])
+
+    def _enter_row(self, node: Node) -> None:
+        if self._tables:
+            self._tables[-1].append([])
+
+    def _enter_cell(self, node: Node) -> None:
+        self._cells.append(self._inline)
+        self._inline = []
+
+    def _leave_cell(self, node: Node) -> None:
+        if not self._cells:
+            return
+        text = _collapsed("".join(self._inline)).replace("\n", " ").replace("|", "\\|")
+        self._inline = self._cells.pop()
+        self._marks.clear()
+        if self._tables and self._tables[-1]:
+            self._tables[-1][-1].append(text)
+
+    def _leave_table(self, node: Node) -> None:
+        if not self._tables:
+            return
+        rows = [row for row in self._tables.pop() if any(row)]
+        if self._cells:  # a table in a cell: its text
+            self._inline.append(" ".join(" ".join(row) for row in rows))
+            return
+        width = max(map(len, rows), default=0)
+        if width <= 1:  # a table for layout
+            for row in rows:
+                self._block(row)
+            return
+        filled = [row + [""] * (width - len(row)) for row in rows]
+        lines = ["| " + " | ".join(row) + " |" for row in filled]
+        self._block([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+    # Lines ----------------------------------------------------------------------------------------
+
+    def _block(self, lines: list[str]) -> None:
+        """Append a block; items of a list follow each other without a blank line."""
+        if self._lines and not (self._lists and self._prefixes):
+            self._append("".join(each.of_blank_line for each in self._prefixes).rstrip())
+        elif self._lines and len(self._lists) == 1 and self._begins_list():
+            self._append("")
+        for line in lines:
+            self._append(("".join(each.take() for each in self._prefixes) + line).rstrip())
+
+    def _begins_list(self) -> bool:
+        return self._lists[-1][1] == 2 and self._prefixes[-1].is_new
+
+    def _append(self, line: str) -> None:
+        self._left -= len(line) + 1
+        self._lines.append(line)
+        if self._left < 0:
+            raise Full
+
+
+def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
+    """Yields every node twice, before and after its children; skipped ones not at all."""
+    stack: list[tuple[Node, bool]] = [(root, True)]
+    while stack:
+        node, entering = stack.pop()
+        yield node, entering
+        if not entering:
+            continue
+        if node.tag not in ("-text", "#text"):
+            stack.append((node, False))
+            children = [each for each in node.iter(include_text=True) if _is_shown(each)]
+            stack.extend((child, True) for child in reversed(children))
+
+
+def _is_shown(node: Node) -> bool:
+    tag = node.tag
+    if tag in ("-text", "#text"):
+        return True
+    if tag is None or tag.startswith(("-", "!", "#")) or tag in SKIPPED:
+        return False
+    attributes = node.attributes
+    return "hidden" not in attributes and attributes.get("aria-hidden") != "true"
+
+
+def _collapsed(text: str) -> str:
+    lines = (_SPACE.sub(" ", line).strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "kbd": "`", "samp": "`",
+          "del": "~~", "s": "~~"}  # fmt: skip
+_ENTER: dict[str, Callable[[_Writer, Node], None]] = {
+    "a": _Writer._enter_link,
+    "img": _Writer._image,
+    "br": _Writer._line_break,
+    "hr": _Writer._rule,
+    "pre": _Writer._enter_pre,
+    "blockquote": _Writer._enter_quote,
+    "ul": _Writer._enter_list,
+    "ol": _Writer._enter_list,
+    "li": _Writer._enter_item,
+    "table": _Writer._enter_table,
+    "tr": _Writer._enter_row,
+    "td": _Writer._enter_cell,
+    "th": _Writer._enter_cell,
+}
+_LEAVE: dict[str, Callable[[_Writer, Node], None]] = {
+    "a": _Writer._leave_link,
+    "img": lambda writer, node: None,
+    "br": lambda writer, node: None,
+    "hr": lambda writer, node: None,
+    "pre": _Writer._leave_pre,
+    "blockquote": _Writer._leave_prefix,
+    "ul": _Writer._leave_list,
+    "ol": _Writer._leave_list,
+    "li": _Writer._leave_prefix,
+    "table": _Writer._leave_table,
+    "tr": lambda writer, node: None,
+    "td": _Writer._leave_cell,
+    "th": _Writer._leave_cell,
+}

@@ -1,0 +1,396 @@
+"""Isolated working copies: a place for a sub-agent or a batch task to change files.
+
+In a git repository a copy is a worktree on a branch of its own, which begins with the files as they
+are now, also uncommitted and new ones; elsewhere it is a plain copy with a private repository
+beside it. The original is never changed but by ``apply``. Nothing is lost: on any doubt the branch,
+or the whole copy, stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import field
+
+from pi.base.errors import PiError
+from pi.base.files import replace_file
+from pi.base.processes import SpawnFailed, run
+from pi.base.records import Record
+
+CopyKind: TypeAlias = Literal["worktree", "copy"]
+
+MAX_FILES = 50_000
+MAX_BYTES = 2 * 1024**3
+"""Limits of a plain copy: a home folder is not copied by accident."""
+MAX_PATCH = 32 * 1024**2
+TIMEOUT = 600.0
+_LABEL = "state.json"
+
+_QUIET = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false",
+    "-c", "user.name=pi", "-c", "user.email=pi@localhost", "-c", "core.quotePath=false",
+    "-c", "gc.auto=0",
+)  # fmt: skip
+"""No hooks and no signatures: both may ask, or run what the task has written."""
+
+
+class WorkingCopyFailed(PiError):
+    """A working copy could not be made, compared or applied."""
+
+
+class Patch(Record):
+    """The changes of a working copy."""
+
+    text: bytes = b""
+    """Applies with ``git apply``; empty if it is larger than the limit."""
+    files: tuple[str, ...] = ()
+    size: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether ``text`` holds all changes."""
+        return len(self.text) == self.size
+
+
+class ClosedCopy(Record):
+    """What is left of a working copy."""
+
+    branch: str = ""
+    """The branch that was kept, with all changes."""
+    path: Path | None = None
+    """The folder that was kept, because it could not be inspected or saved."""
+    reason: str = ""
+
+
+class _State(Record):
+    """What a later process needs to clean up."""
+
+    kind: CopyKind
+    source: str
+    base: str
+    branch: str
+    pid: int
+    below: str = ""
+
+
+class WorkingCopy(Record):
+    """A copy of ``source`` at ``path``; ``cwd`` is the same folder as ``source`` in it."""
+
+    kind: CopyKind
+    source: Path
+    folder: Path
+    """Holds the files, the label and, for a plain copy, the private repository."""
+    base: str
+    """The commit with the files at the beginning."""
+    branch: str
+    below: str = ""
+    """Where ``source`` is inside of its repository."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The root of the files."""
+        return self.folder / "files"
+
+    @property
+    def cwd(self) -> Path:
+        """Where to work."""
+        return self.path / self.below
+
+    async def patch(self, *, limit: int = MAX_PATCH) -> Patch:
+        """Returns all changes since the beginning, also new and deleted files."""
+        tree = await self._tree()
+        names = await self._git("diff", "--name-only", "-z", "--no-renames", self.base, tree)
+        files = tuple(name for name in names.split("\0") if name)
+        output = self.folder / "patch"
+        # Into a file: a task may have written gigabytes.
+        await self._git(
+            "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
+            f"--output={output}", self.base, tree,
+        )  # fmt: skip
+        size = output.stat().st_size
+        text = await asyncio.to_thread(output.read_bytes) if size <= limit else b""
+        output.unlink()
+        return Patch(text=text, files=files, size=size)
+
+    async def apply(self, patch: Patch) -> None:
+        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing."""
+        if not patch.is_complete:
+            raise WorkingCopyFailed(
+                f"The changes are too large to apply ({patch.size >> 20} MiB).",
+                hint=f"Merge the branch {self.branch}.",
+            )
+        if not patch.text:
+            return
+        root = await _top_level(self.source, self.environ) or self.source
+        for check in (["--check"], []):
+            done = await _run(
+                ["apply", "--binary", "--whitespace=nowarn", *check, "-"],
+                root,
+                self.environ,
+                input=patch.text,
+            )
+            if done is None or done[0] != 0:
+                reason = (
+                    done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+                )
+                raise WorkingCopyFailed(
+                    f"The changes do not fit the files as they are now: {reason}",
+                    hint=f"They are kept on the branch {self.branch}.",
+                )
+
+    async def commit(self, message: str) -> str:
+        """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
+        await self._git("add", "--all")
+        await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
+        return (await self._git("rev-parse", "HEAD")).strip()
+
+    async def close(self, *, discard: bool = False) -> ClosedCopy:
+        """Remove the copy; changes stay on the branch unless ``discard`` is set.
+
+        ``discard`` is for changes that were applied or are not wanted. What cannot be inspected or
+        saved is not removed.
+        """
+        try:
+            head = (await self._git("rev-parse", "HEAD")).strip()
+            changed = bool((await self._git("status", "--porcelain")).strip())
+            if changed and not discard:
+                head = await self.commit("pi: unfinished work")
+        except WorkingCopyFailed as error:
+            return ClosedCopy(path=self.path, branch=self.branch, reason=error.message)
+        keep = head != self.base and not discard
+        if self.kind == "copy" and keep:
+            return ClosedCopy(path=self.path, reason="It holds changes and has no repository.")
+        await self._remove(keep=keep)
+        return ClosedCopy(branch=self.branch if keep else "")
+
+    async def _remove(self, *, keep: bool) -> None:
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        if self.kind == "worktree":
+            await _run(["worktree", "prune"], self.source, self.environ)
+            if not keep:
+                await _run(["branch", "-D", self.branch], self.source, self.environ)
+
+    async def _tree(self) -> str:
+        """Returns the files as a tree; uses an index of its own, so that none is changed."""
+        index = self.folder / "index"
+        env = {"GIT_INDEX_FILE": str(index)}
+        try:
+            await self._git("read-tree", "HEAD", env=env)
+            await self._git("add", "--all", env=env)
+            return (await self._git("write-tree", env=env)).strip()
+        finally:
+            index.unlink(missing_ok=True)
+
+    async def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+        extra = dict(env or {})
+        if self.kind == "copy":
+            extra |= {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.path)}
+        return await _git(arguments, self.path, {**self.environ, **extra})
+
+
+async def make_working_copy(
+    source: Path,
+    *,
+    root: Path,
+    name: str,
+    environ: Mapping[str, str],
+    backend: Literal["auto", "worktree", "copy"] = "auto",
+    max_files: int = MAX_FILES,
+) -> WorkingCopy:
+    """Make a working copy of ``source`` in ``root``; ``name`` becomes part of its branch.
+
+    ``auto`` makes a worktree in a git repository and a copy, of at most ``max_files``, elsewhere.
+    Runs git in ``source``, whose configuration may name filters: the project must be trusted.
+    """
+    environ = _without_repository(environ)
+    label = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "task"
+    label = f"{label}-{os.urandom(4).hex()}"
+    folder = root / label
+    folder.mkdir(parents=True, mode=0o700)
+    top = None if backend == "copy" else await _top_level(source, environ)
+    if top is None and backend == "worktree":
+        raise WorkingCopyFailed(f"{source} is not in a git repository.")
+    try:
+        if top is None:
+            made = await _plain_copy(source.resolve(), folder, label, environ, max_files)
+        else:
+            made = await _worktree(source.resolve(), top, folder, label, environ)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        if top is not None:
+            await _run(["worktree", "prune"], top, environ)
+        raise
+    state = _State(
+        kind=made.kind, source=str(made.source), base=made.base, branch=made.branch,
+        pid=os.getpid(), below=made.below,
+    )  # fmt: skip
+    replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
+    return made
+
+
+_FIELDS = _State.__struct_fields__
+
+
+async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
+    """Close the copies of processes that have ended; returns those that left something."""
+    closed: list[ClosedCopy] = []
+    environ = _without_repository(environ)
+    for label in sorted(root.glob(f"*/{_LABEL}")):
+        try:
+            state = _State(**json.loads(label.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            continue
+        if _is_alive(state.pid):
+            continue
+        copy = WorkingCopy(
+            kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
+            branch=state.branch, below=state.below, environ=environ,
+        )  # fmt: skip
+        left = await copy.close()
+        closed += [left] if left.branch or left.path else []
+    return closed
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # a signal would end it there: its copies are left alone
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+async def _worktree(
+    source: Path, top: Path, folder: Path, label: str, environ: Mapping[str, str]
+) -> WorkingCopy:
+    """Make a worktree from a commit with the files as they are now."""
+    index = folder / "index"
+    env = {**environ, "GIT_INDEX_FILE": str(index)}
+    parent = ""
+    with suppress(WorkingCopyFailed):  # a repository without commits has none
+        parent = (await _git(["rev-parse", "--verify", "HEAD"], top, environ)).strip()
+    if parent:
+        await _git(["read-tree", "HEAD"], top, env)
+    await _git(["add", "--all"], top, env)
+    tree = (await _git(["write-tree"], top, env)).strip()
+    index.unlink(missing_ok=True)
+    history = ["-p", parent] if parent else []
+    message = "pi: files at the beginning of the task"
+    base = (await _git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
+    branch = f"pi/{label}"
+    await _git(
+        ["worktree", "add", "--quiet", "-b", branch, str(folder / "files"), base], top, environ
+    )
+    below = source.relative_to(top).as_posix() if source != top else ""
+    copy = WorkingCopy(
+        kind="worktree", source=source, folder=folder, base=base, branch=branch, below=below,
+        environ=environ,
+    )  # fmt: skip
+    copy.cwd.mkdir(parents=True, exist_ok=True)  # git has no empty folders
+    return copy
+
+
+async def _plain_copy(
+    source: Path, folder: Path, label: str, environ: Mapping[str, str], max_files: int
+) -> WorkingCopy:
+    copy = WorkingCopy(
+        kind="copy", source=source, folder=folder, base="", branch=f"pi/{label}", environ=environ
+    )
+    await asyncio.to_thread(_copy_tree, source, copy.path, folder, max_files)
+    await copy._git("init", "--quiet", "--initial-branch", copy.branch)
+    await copy._git("add", "--all", "--force")
+    await copy._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", "pi: beginning")
+    base = (await copy._git("rev-parse", "HEAD")).strip()
+    return WorkingCopy(
+        kind="copy", source=source, folder=folder, base=base, branch=copy.branch, environ=environ
+    )
+
+
+def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> None:
+    """Copies files and links; raises ``WorkingCopyFailed`` beyond the limits."""
+    files = size = 0
+    for folder, names, entries in os.walk(source):
+        here = Path(folder)
+        names[:] = [name for name in names if here / name not in (skipped, skipped.parent)]
+        there = target / here.relative_to(source)
+        there.mkdir(parents=True, exist_ok=True)
+        for name in [*entries, *(each for each in names if (here / each).is_symlink())]:
+            path = here / name
+            if not (path.is_file() or path.is_symlink()):
+                continue  # sockets and pipes
+            files, size = files + 1, size + path.lstat().st_size
+            if files > max_files or size > MAX_BYTES:
+                raise WorkingCopyFailed(
+                    f"{source} is too large to copy (more than {max_files:,} files or"
+                    f" {MAX_BYTES >> 30} GiB).",
+                    hint="Use a git repository, or a smaller folder.",
+                )
+            shutil.copy2(path, there / name, follow_symlinks=False)
+
+
+# git ----------------------------------------------------------------------------------------------
+
+
+def _without_repository(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns ``environ`` without the variables that name another repository."""
+    return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+
+
+async def _top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
+    """Returns the root of the repository that ``path`` is in."""
+    done = await _run(["rev-parse", "--show-toplevel"], path, environ)
+    return Path(done[1].rstrip("\n")).resolve() if done is not None and done[0] == 0 else None
+
+
+async def _git(
+    arguments: tuple[str, ...] | list[str], cwd: Path, environ: Mapping[str, str]
+) -> str:
+    done = await _run(arguments, cwd, environ)
+    if done is None:
+        raise WorkingCopyFailed("git was not found.", hint="Install git.")
+    if done[0] != 0:
+        reason = done[1].strip().splitlines()[-1:] or ["no reason given"]
+        raise WorkingCopyFailed(f"git {arguments[0]} failed in {cwd}: {reason[0]}")
+    return done[1]
+
+
+async def _run(
+    arguments: tuple[str, ...] | list[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    input: bytes | None = None,
+) -> tuple[int, str] | None:
+    """Returns exit code and output, or the errors of a failed command; ``None`` without git."""
+    env = {
+        **environ,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_EDITOR": "true",
+        "LC_ALL": "C",
+    }
+    try:
+        done = await run(
+            ["git", *_QUIET, *arguments],
+            cwd=cwd,
+            env=env,
+            timeout=TIMEOUT,
+            max_output=64 * 1024**2,
+            input=input,
+        )
+    except SpawnFailed:
+        return None
+    code = done.exit_code if done.exit_code is not None else -1
+    shown = done.output if code == 0 else done.errors or done.output
+    return code, shown.decode("utf-8", "surrogateescape")
