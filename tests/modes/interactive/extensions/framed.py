@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.tasks import TaskScope
+from pi.modes.interactive.extensions.ui import ScreenUI
 from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import Ui
+from pi.testing import FakeClock
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import Component
+from pi.tui.terminal import Capabilities
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.transcript.looks import look
 
 
 def new_frame(tmp_path: Path, rows: int = 24) -> AppLayout:
@@ -19,6 +27,13 @@ def new_frame(tmp_path: Path, rows: int = 24) -> AppLayout:
     start = Theatre(tmp_path).start
     terminal = VirtualTerminal(80, rows)
     return AppLayout(start, terminal, tasks=TaskScope(), on_disconnect=lambda: None, strict=True)
+
+
+def new_ui(screen: Ui, frame: AppLayout) -> ScreenUI:
+    """The UI of extensions on a screen, with regions of its own."""
+    activity = Activity(FakeClock(), interrupt_key=lambda: "")
+    window = WindowTitle(lambda text: None, Capabilities())
+    return ScreenUI(screen, frame, activity, window, TranscriptView(look()))
 
 
 def plain(component: Component, width: int = 20) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.extensions.dialogs import ExtensionDialogs, overlay_placement
+from pi.modes.interactive.extensions.dialogs import overlay_placement
 from pi.tui.overlays import Margin, OverlayOptions
-from tests.modes.interactive.extensions.framed import Line
+from tests.modes.interactive.extensions.framed import Line, new_frame, new_ui
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
@@ -19,7 +19,8 @@ class Asking:
 
     def __init__(self, tmp_path: Path) -> None:
         self.screen = FakeScreen(tmp_path)
-        self.questions = ExtensionDialogs(self.screen, ("tui", "theme", "keys"))
+        self.frame = new_frame(tmp_path)
+        self.questions = new_ui(self.screen, self.frame)
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
         """What comes of a question when these keys are pressed."""
@@ -33,18 +34,18 @@ async def test_every_question_has_its_answer(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     ask = on.questions
 
-    assert await on.answered(ask.select("S", ["a", "b"], None), "down", "enter") == "b"
-    assert await on.answered(ask.confirm("C", "m", None), "enter") is True
-    assert await on.answered(ask.input("I", "", None, secret=False), "x", "enter") == "x"
-    assert await on.answered(ask.editor("E", "once", None), "enter") == "once"
+    assert await on.answered(ask.select("S", ["a", "b"]), "down", "enter") == "b"
+    assert await on.answered(ask.confirm("C", "m"), "enter") is True
+    assert await on.answered(ask.input("I"), "x", "enter") == "x"
+    assert await on.answered(ask.editor("E", "once"), "enter") == "once"
 
 
 async def test_a_question_waits_for_its_turn(tmp_path: Path) -> None:
     on = Asking(tmp_path)
-    first = asyncio.ensure_future(on.questions.confirm("First", "", None))
+    first = asyncio.ensure_future(on.questions.confirm("First", ""))
     await on.screen.shown()
-    second = asyncio.ensure_future(on.questions.confirm("Second", "", None))
-    third = asyncio.ensure_future(on.questions.confirm("Third", "", 5.0))
+    second = asyncio.ensure_future(on.questions.confirm("Second", ""))
+    third = asyncio.ensure_future(on.questions.confirm("Third", "", timeout=5.0))
     await on.screen.until(lambda text: "First" in text)
 
     clock: Any = on.screen.host.clock
@@ -59,9 +60,9 @@ async def test_a_question_waits_for_its_turn(tmp_path: Path) -> None:
 
 async def test_who_is_cancelled_while_waiting_is_never_asked(tmp_path: Path) -> None:
     on = Asking(tmp_path)
-    first = asyncio.ensure_future(on.questions.confirm("First", "", None))
+    first = asyncio.ensure_future(on.questions.confirm("First", ""))
     await on.screen.shown()
-    second = asyncio.ensure_future(on.questions.confirm("Second", "", None))
+    second = asyncio.ensure_future(on.questions.confirm("Second", ""))
     await asyncio.sleep(0)
     second.cancel()
     await on.screen.press("enter")
@@ -80,16 +81,16 @@ async def test_a_component_is_made_with_what_ends_it(tmp_path: Path) -> None:
         return Line("x")
 
     answers = [
-        await on.questions.custom(make, None, None, overlay=False),
-        await on.questions.custom(make, {"width": 9}, None, overlay=True),
+        await on.questions.custom(make),
+        await on.questions.custom(make, overlay=True, overlay_options={"width": 9}),
     ]
 
-    assert (answers, given) == ([42, 42], ["tui", "theme", "keys"] * 2)
+    assert (answers, given) == ([42, 42], [on.frame.tui, on.questions.colours, on.frame.keymap] * 2)
 
 
 async def test_a_failing_component_raises_in_the_caller(tmp_path: Path) -> None:
     on = Asking(tmp_path)
-    question = on.questions.custom(lambda: Line("x"), None, None, overlay=False)
+    question = on.questions.custom(lambda: Line("x"))
 
     with pytest.raises(ValueError, match="no such key"):
         await on.answered(question, "escape")
@@ -101,7 +102,7 @@ async def test_a_component_that_takes_no_keys_can_be_closed(tmp_path: Path) -> N
             return ["a picture"]
 
     on = Asking(tmp_path)
-    question = on.questions.custom(Picture, None, None, overlay=False)
+    question = on.questions.custom(Picture)
 
     assert await on.answered(question, "x", "escape") is None
 

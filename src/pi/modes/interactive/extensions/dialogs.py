@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.port.drawing import Drawable, Make, made
-from pi.coding.port.ui import Option
-from pi.modes.interactive.dialogs import questions
 from pi.modes.interactive.dialogs.panel import DialogHints
 from pi.modes.interactive.dialogs.questions import TimeLimit
 from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive
@@ -21,86 +19,17 @@ from pi.tui.overlays import Margin, OverlayOptions
 T = TypeVar("T")
 
 
-class ExtensionDialogs:
-    """Shows dialogs. A queued dialog can be cancelled, and its time limit can expire.
+class DialogQueue:
+    """Shows one dialog at a time. A queued one can be cancelled, and its time limit can expire."""
 
-    ``given`` are the arguments of a component factory, before the function that closes it.
-    """
-
-    def __init__(self, ui: Ui, given: tuple[object, ...]) -> None:
+    def __init__(self, ui: Ui) -> None:
         self._ui = ui
-        self._given = given
         self._turn = asyncio.Lock()
 
-    async def select(
-        self, title: str, options: Sequence[str | Option], timeout: float | None
-    ) -> str | None:
-        """Returns the label of one of the options."""
-        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
-        rows = [
-            questions.Option(value=each.label, label=each.label, description=each.description)
-            for each in listed
-        ]
-        return await self._within(
-            timeout, lambda aside: questions.choose(self._ui, title, rows, aside=aside)
-        )
-
-    async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
-        """Asks a yes-or-no question."""
-        said = await self._within(
-            timeout, lambda aside: questions.confirm(self._ui, title, message, aside=aside)
-        )
-        return said or False
-
-    async def input(
-        self, title: str, placeholder: str, timeout: float | None, *, secret: bool
-    ) -> str | None:
-        """Asks for a line of text."""
-        return await self._within(
-            timeout,
-            lambda aside: questions.ask_text(
-                self._ui, title, placeholder=placeholder, masked=secret, aside=aside
-            ),
-        )
-
-    async def editor(self, title: str, prefill: str, timeout: float | None) -> str | None:
-        """Asks for a longer text."""
-        return await self._within(
-            timeout, lambda aside: questions.edit_text(self._ui, title, prefill, aside=aside)
-        )
-
-    async def custom(
-        self,
-        make: Make,
-        overlay_options: Mapping[str, Any] | None,
-        on_handle: OverlayShown | None,
-        *,
-        overlay: bool,
-    ) -> Any:
-        """Shows a component of the extension and returns its result; raises what it raises."""
-
-        def build(done: Callable[[Any], None]) -> Component:
-            def failed(problem: Exception) -> None:
-                done(_Broken(problem))
-
-            component = made(make, *self._given, done)
-            if hasattr(component, "handle_input"):
-                return SafeInteractive(component, failed)
-            return _Closable(component, failed, self._ui.keymap, lambda: done(None))
-
-        # Not queued: it may be open for long, and may show a dialog itself.
-        if overlay:
-            options = overlay_placement(overlay_options or {})
-            answer = await self._ui.overlay(build, options, on_shown=on_handle)
-        else:
-            answer = await self._ui.show(build)
-        if isinstance(answer, _Broken):
-            raise answer.problem
-        return answer
-
-    async def _within(
+    async def ask(
         self, timeout: float | None, ask: Callable[[DialogHints], Awaitable[T | None]]
     ) -> T | None:
+        """Returns the answer of ``ask``; ``None`` if the time is over."""
         limit = TimeLimit(self._ui, timeout)
 
         async def ask_in_turn() -> T | None:
@@ -108,6 +37,38 @@ class ExtensionDialogs:
                 return await ask(limit.shown)
 
         return await limit.keep(ask_in_turn())
+
+
+async def show_component(
+    ui: Ui,
+    make: Make,
+    given: tuple[object, ...],
+    *,
+    overlay: OverlayOptions | None,
+    on_shown: OverlayShown | None,
+) -> Any:
+    """Shows a component of an extension and returns its result; raises what it raises.
+
+    ``given`` are the arguments of ``make``, before the function that closes the component. Not
+    queued: it may be open for long, and may show a dialog itself.
+    """
+
+    def build(done: Callable[[Any], None]) -> Component:
+        def failed(problem: Exception) -> None:
+            done(_Broken(problem))
+
+        component = made(make, *given, done)
+        if hasattr(component, "handle_input"):
+            return SafeInteractive(component, failed)
+        return _Closable(component, failed, ui.keymap, lambda: done(None))
+
+    if overlay is not None:
+        answer = await ui.overlay(build, overlay, on_shown=on_shown)
+    else:
+        answer = await ui.show(build)
+    if isinstance(answer, _Broken):
+        raise answer.problem
+    return answer
 
 
 class _Closable(SafeInteractive):

@@ -7,7 +7,12 @@ from typing import Any, Literal
 
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
-from pi.modes.interactive.extensions.dialogs import ExtensionDialogs
+from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.extensions.dialogs import (
+    DialogQueue,
+    overlay_placement,
+    show_component,
+)
 from pi.modes.interactive.extensions.drawing import ExtensionTheme
 from pi.modes.interactive.extensions.editor import ExtensionEditing
 from pi.modes.interactive.extensions.regions import ExtensionRegions
@@ -40,9 +45,12 @@ class ScreenUI(ExtensionUI):
         self._transcript = transcript
         self.colours = ExtensionTheme(frame.theme)
         self.regions = ExtensionRegions(frame, self.colours)
-        given = (frame.tui, self.colours, frame.keymap)
-        self._questions = ExtensionDialogs(screen, given)
-        self._editing = ExtensionEditing(frame, given, lambda text: screen.notify(text, "error"))
+        self._given = (frame.tui, self.colours, frame.keymap)
+        """The first arguments of a component factory."""
+        self._dialogs = DialogQueue(screen)
+        self._editing = ExtensionEditing(
+            frame, self._given, lambda text: screen.notify(text, "error")
+        )
         self.completing = self._editing.completing
         """The completion sources."""
 
@@ -57,11 +65,21 @@ class ScreenUI(ExtensionUI):
         self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
     ) -> str | None:
         """Asks for one of ``options``."""
-        return await self._questions.select(title, options, timeout)
+        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
+        rows = [
+            questions.Option(value=each.label, label=each.label, description=each.description)
+            for each in listed
+        ]
+        return await self._dialogs.ask(
+            timeout, lambda aside: questions.choose(self._screen, title, rows, aside=aside)
+        )
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
         """Asks a yes-or-no question."""
-        return await self._questions.confirm(title, message, timeout)
+        answer = await self._dialogs.ask(
+            timeout, lambda aside: questions.confirm(self._screen, title, message, aside=aside)
+        )
+        return answer or False
 
     async def input(
         self,
@@ -72,13 +90,20 @@ class ScreenUI(ExtensionUI):
         timeout: float | None = None,
     ) -> str | None:
         """Asks for a line of text."""
-        return await self._questions.input(title, placeholder, timeout, secret=secret)
+        return await self._dialogs.ask(
+            timeout,
+            lambda aside: questions.ask_text(
+                self._screen, title, placeholder=placeholder, masked=secret, aside=aside
+            ),
+        )
 
     async def editor(
         self, title: str, prefill: str = "", *, timeout: float | None = None
     ) -> str | None:
         """Asks for a longer text."""
-        return await self._questions.editor(title, prefill, timeout)
+        return await self._dialogs.ask(
+            timeout, lambda aside: questions.edit_text(self._screen, title, prefill, aside=aside)
+        )
 
     async def custom(
         self,
@@ -89,7 +114,10 @@ class ScreenUI(ExtensionUI):
         on_handle: Callable[[Any], None] | None = None,
     ) -> Any:
         """Shows a component of the extension and returns its result."""
-        return await self._questions.custom(make, overlay_options, on_handle, overlay=overlay)
+        placement = overlay_placement(overlay_options or {}) if overlay else None
+        return await show_component(
+            self._screen, make, self._given, overlay=placement, on_shown=on_handle
+        )
 
     # Notices --------------------------------------------------------------------------------------
 
