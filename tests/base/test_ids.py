@@ -6,7 +6,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.ids import short_id, uuid7
+from pi.base.clock import short_id, uuid7
 
 
 @given(st.integers(min_value=0, max_value=2**48 - 1), st.binary(min_size=10, max_size=10))

@@ -58,7 +58,7 @@ class RunState:
     """Progress of the current run, updated from events. Empty between runs."""
 
     KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
-    """The events that it needs."""
+    """The events that ``handle`` uses."""
 
     def __init__(self) -> None:
         self.open_calls: set[str] = set()

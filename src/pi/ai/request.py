@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Literal, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import field
@@ -149,6 +148,8 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
 
 def host_of(call: Call) -> str:
     """Returns the host name of the server of ``call``."""
+    from urllib.parse import urlsplit  # lazy: importing the HTTP client must not cost it
+
     try:
         return urlsplit(call.base_url).hostname or ""
     except ValueError:  # e.g. half an IPv6 address; the request itself fails with a clear error

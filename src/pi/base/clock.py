@@ -1,9 +1,18 @@
-"""The clock as a parameter: the only module that reads the system's time."""
+"""Time and randomness as parameters: the clock, timestamps and ids.
+
+The only module that reads the system's time.
+"""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable, Container
 from typing import Protocol
+
+from msgspec import field
+
+from pi.base.records import Record
 
 
 class Clock(Protocol):
@@ -44,3 +53,46 @@ def iso_timestamp(now_ms: int) -> str:
     """``now_ms`` as ISO 8601 in UTC with milliseconds, e.g. ``2026-11-15T19:23:06.927Z``."""
     seconds, milliseconds = divmod(now_ms, 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{milliseconds:03d}Z"
+
+
+RandomBytes = Callable[[int], bytes]
+"""Returns that many unpredictable bytes; ``os.urandom`` outside of tests."""
+
+
+def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
+    """Returns a UUID version 7 (RFC 9562): it starts with the time, so that ids sort by age."""
+    noise = int.from_bytes(random_bytes(10), "big")
+    value = (now_ms & 0xFFFF_FFFF_FFFF) << 80
+    value |= 0x7 << 76 | (noise >> 62 & 0xFFF) << 64
+    value |= 0b10 << 62 | noise & 0x3FFF_FFFF_FFFF_FFFF
+    digits = f"{value:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def short_id(taken: Container[str], random_bytes: RandomBytes) -> str:
+    """Returns eight hex digits that are not in ``taken``; a long random id if that keeps
+    failing."""
+    for _ in range(100):
+        candidate = random_bytes(4).hex()
+        if candidate not in taken:
+            return candidate
+    return uuid7(0, random_bytes)
+
+
+class IdFactory(Record, kw_only=False):
+    """Makes ids and timestamps; tests pass their own clock and random bytes."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    random_bytes: RandomBytes = os.urandom
+
+    def now(self) -> str:
+        """Return the time in the format of session files."""
+        return iso_timestamp(self.clock.now_ms())
+
+    def session_id(self) -> str:
+        """Return a new session id; ids sort by age."""
+        return uuid7(self.clock.now_ms(), self.random_bytes)
+
+    def entry_id(self, taken: Container[str]) -> str:
+        """Return a new entry id that is not in ``taken``."""
+        return short_id(taken, self.random_bytes)

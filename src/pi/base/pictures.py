@@ -42,7 +42,7 @@ def open_picture(data: bytes) -> Image:
     Raises ``TooManyPixels`` or one of ``UNREADABLE``.
     """
     # Lazy: Pillow takes 20 ms to import, and most sessions never see a picture.
-    from PIL import Image as Pillow
+    from PIL import Image as Pillow  # lazy: few starts see a picture
 
     Pillow.MAX_IMAGE_PIXELS = None  # disables Pillow's warning; the limit is below
     picture = Pillow.open(io.BytesIO(data))

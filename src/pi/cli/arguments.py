@@ -205,7 +205,7 @@ class _Parser:
         return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
     def _unknown(self, word: str) -> UsageError:
-        from pi.base.fuzzy import nearest
+        from pi.base.fuzzy import nearest  # lazy: for mistakes only
 
         name = word.partition("=")[0]
         if like := nearest(name, (*self._flags, *self._extension_flags)):

@@ -1,4 +1,7 @@
-"""Selects the subcommand or mode for a command line."""
+"""Selects the subcommand or mode for a command line.
+
+Imports inside functions are lazy on purpose: each command line pays only for what it runs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from pi import __version__
-from pi.cli.arguments import Arguments, parse_arguments, parse_words
-from pi.cli.options import SubcommandRow, find_command
+from pi.cli.arguments import Arguments, check_mode, chosen_mode, parse_arguments, parse_words
+from pi.cli.options import COMMANDS, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -45,7 +49,6 @@ def _is_slip(word: str) -> bool:
     if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
         return False
     from pi.base.fuzzy import nearest
-    from pi.cli.options import COMMANDS
 
     meant = nearest(word, [command.name for command in COMMANDS])
     if meant is None:
@@ -74,8 +77,6 @@ def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[
 
         sys.stdout.write(command_help(command, _width()))
         return 0
-    from importlib import import_module
-
     with phase(f"cli:load:{command.name}"):
         module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
     _collect_garbage()
@@ -102,8 +103,6 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
         _collect_garbage()
         return export(paths, environ)
-    from pi.cli.arguments import check_mode, chosen_mode
-
     mode = chosen_mode(arguments, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     check_mode(arguments, mode)
     if mode == "interactive":

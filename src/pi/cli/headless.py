@@ -18,6 +18,7 @@ from pi.cli.session_setup import (
     SessionResolver,
     build_prompts,
     session_options,
+    verbose_report,
     warnings,
 )
 from pi.coding.runtime.assemble import AssembledSession, assemble
@@ -26,9 +27,9 @@ from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import PromptInput
+from pi.modes.headless import PromptInput, run_json, run_print
 from pi.modes.phases import phase
-from pi.modes.stdio import Output
+from pi.modes.stdio import Output, read_chunks
 
 if TYPE_CHECKING:  # deferred until the first extension is loaded
     from pi.coding.extension_host.watchdog import Stalled
@@ -91,6 +92,7 @@ async def _run(
     output = Output(stdout)
     try:
         if arguments.unresolved_words:
+            # Lazy: few command lines have such options.
             from pi.cli.extension_options import resolve_options
 
             prompts = build(resolve_options(arguments, built.session.extensions.flags()))
@@ -128,6 +130,7 @@ def _start_log(host: Machine) -> Callable[[], None]:
     Without a screen, warnings go to standard error, so there is no log by default.
     """
     if host.environ.get("PI_CODEX_DEBUG"):
+        # Lazy: for debugging only.
         from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
 
         if is_detailed(host.environ, CODEX_DEBUG):
@@ -160,8 +163,7 @@ async def _mode(
 ) -> int:
     port = built.session
     if mode == "rpc":
-        from pi.modes.rpc.server import RpcServer
-        from pi.modes.stdio import read_chunks
+        from pi.modes.rpc.server import RpcServer  # lazy: for this mode only
 
         server = RpcServer(port, output)  # first: extensions can ask the client from the start
         await port.start()
@@ -169,11 +171,7 @@ async def _mode(
         return 0
     await port.start()
     if mode == "json":
-        from pi.modes.headless import run_json
-
         return await run_json(port, prompts, output, print_error)
-    from pi.modes.headless import run_print
-
     return await run_print(port, prompts, output, print_error)
 
 
@@ -194,7 +192,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
     """Looks for updates only in print mode on a terminal, not for programs."""
     if mode != "print" or not sys.stderr.isatty():
         return nullcontext()
-    from pi.cli.update_check import UpdateCheck
+    from pi.cli.update_check import UpdateCheck  # lazy: print mode on a terminal only
 
     return UpdateCheck(host).beside(print_error)
 
@@ -204,7 +202,5 @@ def _introduce(built: AssembledSession, *, verbose: bool) -> None:
     if built.note:
         print_error(built.note)
     if verbose:
-        from pi.cli.session_setup import verbose_report
-
         for line in verbose_report(built):
             print_error(line)

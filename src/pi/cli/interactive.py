@@ -71,6 +71,7 @@ def _start(
 
 def _without_session(problem: PiError) -> int:
     """Returns the exit code if no session was opened; other errors are raised."""
+    # Lazy: the first frame needs no session.
     from pi.cli.process import print_error
     from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession

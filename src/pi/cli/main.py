@@ -73,10 +73,10 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
-    from pi.modes.phases import phase
+    from pi.modes.phases import phase  # lazy: --version needs nothing
 
     with phase("cli:load:dispatch"):
-        from pi.cli.dispatch import dispatch
+        from pi.cli.dispatch import dispatch  # lazy: as above
 
     return dispatch(words, environ)
 
@@ -139,6 +139,7 @@ def _list_what_goes_on() -> None:
     """Lists the programs that keep running because an extension detached them."""
     if "pi.base.processes.child" not in sys.modules:
         return  # no process was started
+    # Lazy: already loaded if a process was started.
     from pi.base.processes.child import left_running
     from pi.base.terminal_text import one_line
 
@@ -152,7 +153,7 @@ def _leave_hanging_threads(code: int) -> None:
     """Exits if a worker thread is blocked: Python would wait for it."""
     if "pi.cli.process" not in sys.modules:
         return  # no thread was started
-    from pi.cli.process import running_threads
+    from pi.cli.process import running_threads  # lazy: already loaded if a thread was started
 
     if running_threads():
         sys.stdout.flush()
@@ -162,7 +163,7 @@ def _leave_hanging_threads(code: int) -> None:
 
 def _die_of_interrupt() -> int:
     """Exits with the default action of SIGINT, so that a calling shell script stops too."""
-    import signal
+    import signal  # lazy: after Ctrl+C only
 
     if os.name == "posix":
         signal.signal(signal.SIGINT, signal.SIG_DFL)

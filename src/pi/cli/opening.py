@@ -17,6 +17,7 @@ from pi.cli.session_setup import (
     SessionResolver,
     build_prompts,
     session_options,
+    verbose_report,
     warnings,
 )
 from pi.coding.resources.discovery import Selection
@@ -180,6 +181,7 @@ async def _in_some_folder(
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
+        # Lazy: rarely needed.
         from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
         if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
@@ -250,8 +252,6 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
 def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
     """Returns the start-up text: the full report, or one line."""
     if verbose:
-        from pi.cli.session_setup import verbose_report
-
         return list(verbose_report(built))
     resources = built.session.workspace.resources
     parts = [f"pi {__version__}"]

@@ -210,7 +210,7 @@ async def piped_input() -> str:
     """Returns piped input; empty if standard input is a terminal."""
     if sys.stdin.isatty():
         return ""
-    from pi.modes.stdio import read_chunks
+    from pi.modes.stdio import read_chunks  # lazy: the screen needs none
 
     return b"".join([chunk async for chunk in read_chunks(0)]).decode("utf-8", "replace")
 

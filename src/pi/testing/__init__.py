@@ -13,7 +13,7 @@ from pi.testing.fakes import FakeClock, ScriptedStream
 from pi.testing.sessions import make_session
 
 if TYPE_CHECKING:
-    from pi.testing.virtual_terminal import VirtualTerminal
+    from pi.testing.virtual_terminal import VirtualTerminal  # lazy: needs the terminal emulator
 
 __all__ = [
     "FAUX_MODEL",

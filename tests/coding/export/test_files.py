@@ -9,6 +9,7 @@ import pytest
 
 from pi.ai.messages import Image
 from pi.ai.transcript import Instructions
+from pi.base.clock import IdFactory
 from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import (
@@ -25,7 +26,6 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.session.entries import Entry, ModelChange, SessionHeader, UnknownEntry
 from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 import pytest
 
-from pi.base.clock import SystemClock
+from pi.base.clock import IdFactory, SystemClock
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
@@ -17,7 +17,6 @@ from pi.coding.extension_host.discovery.manifest import (
 from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.settings import Settings
 

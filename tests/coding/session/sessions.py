@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage, UserMessage
+from pi.base.clock import IdFactory
 from pi.coding.session.entries import KnownEntry, MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import SessionLocation
 from pi.testing import FakeClock
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.session.naming import IdFactory, milliseconds
+from pi.base.clock import IdFactory
+from pi.coding.session.naming import milliseconds
 from pi.testing import FakeClock
 
 

@@ -177,6 +177,7 @@ class ResponseStream:
         return b"".join(pieces)
 
     async def _read_inflated(self) -> bytes:
+        # Lazy: loads zlib; most answers are plain.
         from pi.ai.http.content_coding import inflater_for
 
         try:

@@ -122,7 +122,7 @@ class LocalProvider:
         await self._servers.pop(model_id).close()
 
     def _file(self, model: Model) -> Path:
-        from pi.ai.local.download import has_engine
+        from pi.ai.local.download import has_engine  # lazy: few users have the embedded model
         from pi.ai.local.weights import SMOLLM2, installed
 
         if not has_engine():

@@ -180,19 +180,19 @@ def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -
 
 
 def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
-    from pi.ai.failures.classify import from_status
+    from pi.ai.failures.classify import from_status  # lazy: for failures only
 
     return from_status(response.status, response.headers, body, clock)
 
 
 def _lost(problem: HttpError) -> ProviderError:
-    from pi.ai.failures.classify import from_http
+    from pi.ai.failures.classify import from_http  # lazy: for failures only
 
     return from_http(problem)
 
 
 def _said_instead(body: bytes) -> ProviderError | None:
-    from pi.ai.failures.classify import from_body
+    from pi.ai.failures.classify import from_body  # lazy: for failures only
 
     return from_body(body)
 

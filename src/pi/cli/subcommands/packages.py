@@ -299,6 +299,7 @@ async def _configure(desk: PackageContext, arguments: Arguments) -> None:
 async def _choose_on_screen(
     desk: PackageContext, arguments: Arguments, packages: list[Package]
 ) -> None:
+    # Lazy: `pi config` on a terminal only.
     from pi.modes.interactive.resource_config import PackageResource, choose_resources
     from pi.tui.terminals.posix import own_terminal
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pi.base.clock import iso_timestamp
+from pi.base.clock import IdFactory, iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import Record
@@ -24,7 +24,7 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_dir
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.file_operations import move_session, rename_session
 from pi.coding.session.lookup import search_sessions, search_texts
-from pi.coding.session.naming import IdFactory, clean_name, session_directory
+from pi.coding.session.naming import clean_name, session_directory
 from pi.coding.session.trash import Trash
 
 # ``--export in [out]``: exports a session file as a web page.

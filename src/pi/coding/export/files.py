@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pi.ai.transcript import Instructions
+from pi.base.clock import IdFactory
 from pi.base.errors import PiError
 from pi.base.files import replace_file
 from pi.base.json_lines import encode_line
@@ -17,7 +18,6 @@ from pi.coding.export.text import render_markdown, render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import read_session
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -27,7 +26,14 @@ from pi.coding.packages.source import (
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
-from pi.coding.resources.sources import Warn, entries_of, is_file, theme_files, walk_below
+from pi.coding.resources.sources import (
+    Warn,
+    entries_of,
+    is_file,
+    parse_toml,
+    theme_files,
+    walk_below,
+)
 
 
 def is_inside(root: Path, path: Path) -> bool:
@@ -67,11 +73,6 @@ def require_inside(root: Path, target: Path) -> None:
 
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths and patterns by kind; ``!`` excludes."""
-
-MAX_KEY_PARTS = 64
-"""Parts of a dotted key such as ``tool.pi.extensions``."""
-_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
 
 _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
 """Manifest files, and the key of the declaration in them."""
@@ -130,19 +131,6 @@ def read_toml(path: Path) -> Json | None:
         return parse_toml(data.decode("utf-8"))
     except ValueError as error:  # includes invalid UTF-8
         raise PiError(f"{path} cannot be read: {error}") from error
-
-
-def parse_toml(text: str) -> Json:
-    """Parse TOML. Raises ``ValueError`` if it is invalid or nested too deeply."""
-    import tomllib  # lazy: takes 6 ms, needed only for Python projects
-
-    # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
-    if re.search(_LONG_KEY, text):
-        raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts")
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise ValueError("values are nested too deeply") from error
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -15,9 +15,8 @@ from typing import TypeAlias
 
 from msgspec import field
 
-from pi.base.clock import Clock, SystemClock
+from pi.base.clock import Clock, RandomBytes, SystemClock
 from pi.base.files import FileAccessError, agent_directory, config_root, expand_home, read_if_exists
-from pi.base.ids import RandomBytes
 from pi.base.records import Record
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, nearest

@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.base.clock import IdFactory
 from pi.base.files import expand_home
 from pi.coding.blobs.store import BlobOptions, BlobStore
 from pi.coding.runtime.machine import Machine, settings_here
-from pi.coding.session.naming import IdFactory, session_directory
+from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import SessionLocation
 from pi.coding.settings.settings import Settings
 

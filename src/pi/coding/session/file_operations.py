@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pi.ai.messages import Json, UserMessage
+from pi.base.clock import IdFactory
 from pi.base.errors import PiError
 from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
@@ -31,14 +32,7 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, SessionProblem
 from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
-from pi.coding.session.naming import (
-    SUFFIX,
-    IdFactory,
-    clean_name,
-    file_name,
-    is_session_id,
-    session_directory,
-)
+from pi.coding.session.naming import SUFFIX, clean_name, file_name, is_session_id, session_directory
 from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from pi.coding.session.reading import Outline, read_file, read_object
 from pi.coding.session.views import landing

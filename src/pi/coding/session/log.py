@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pi.ai.messages import Json, SystemMessage
-from pi.base.ids import short_id
+from pi.base.clock import IdFactory
 from pi.base.json_lines import encode_line
 from pi.base.records import Record, replace
 from pi.coding.session.entries import (
@@ -26,7 +26,7 @@ from pi.coding.session.entries import (
     SessionInfo,
 )
 from pi.coding.session.errors import EntryNotFound, SessionProblem
-from pi.coding.session.naming import IdFactory, clean_name
+from pi.coding.session.naming import clean_name
 from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object, read_outline
 from pi.coding.session.writing import SessionWriter
 
@@ -243,7 +243,7 @@ class SessionLog:
             )
         entry = replace(
             _with_clean_names(draft),
-            id=short_id(self.tree.ids, self._stamps.random_bytes),
+            id=self._stamps.entry_id(self.tree.ids),
             parent_id=self.leaf_id,
             timestamp=self._stamps.now(),
         )

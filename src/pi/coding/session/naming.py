@@ -1,18 +1,12 @@
-"""Names of sessions, their files and folders; new ids and timestamps."""
+"""Names of sessions, their files and folders; the time of their timestamps."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import field
-
-from pi.base.clock import Clock, SystemClock, iso_timestamp
-from pi.base.ids import RandomBytes, short_id, uuid7
-from pi.base.records import Record
 from pi.base.terminal_text import one_line
 
 _SEPARATORS = str.maketrans("/\\:", "---")
@@ -60,25 +54,6 @@ def is_session_id(text: str) -> bool:
 def clean_name(name: str) -> str:
     """Return a session name or label in stored form: one line, no control characters."""
     return one_line(name)
-
-
-class IdFactory(Record, kw_only=False):
-    """Makes ids and timestamps; tests pass their own clock and random bytes."""
-
-    clock: Clock = field(default_factory=SystemClock)
-    random_bytes: RandomBytes = os.urandom
-
-    def now(self) -> str:
-        """Return the time in the format of session files."""
-        return iso_timestamp(self.clock.now_ms())
-
-    def session_id(self) -> str:
-        """Return a new session id; ids sort by age."""
-        return uuid7(self.clock.now_ms(), self.random_bytes)
-
-    def entry_id(self, taken: Container[str]) -> str:
-        """Return a new entry id that is not in ``taken``."""
-        return short_id(taken, self.random_bytes)
 
 
 def milliseconds(timestamp: str) -> int:

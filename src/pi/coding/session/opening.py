@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, field
 
 from pi.ai.messages import Json
-from pi.base.clock import Clock
+from pi.base.clock import Clock, IdFactory
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.json_lines import encode_line
@@ -20,7 +20,7 @@ from pi.coding.blobs.store import BlobStore, externalised, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.log import SessionLog, is_worth_keeping
-from pi.coding.session.naming import SUFFIX, IdFactory, file_name, is_session_id
+from pi.coding.session.naming import SUFFIX, file_name, is_session_id
 from pi.coding.session.reading import SessionFile, parse_session, read_file, read_outline
 from pi.coding.session.writing import Report, SessionLock, SessionWriter, lock_session
 

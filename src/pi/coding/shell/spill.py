@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from pi.base.clock import Clock
+from pi.base.clock import Clock, RandomBytes
 from pi.base.files import open_private
-from pi.base.ids import RandomBytes
 from pi.coding.blobs.artifacts import Artifact
 
 log = logging.getLogger(__name__)

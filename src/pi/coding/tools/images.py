@@ -13,7 +13,7 @@ from pi.base.pictures import ONE_AT_A_TIME, UNREADABLE, TooManyPixels, open_pict
 from pi.base.records import Record
 
 if TYPE_CHECKING:
-    from PIL import Image as Pillow
+    from PIL import Image as Pillow  # lazy: as above
 HEADER = 64
 """Bytes at the beginning of a file that determine its type."""
 
@@ -142,7 +142,7 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
 
 
 def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
-    from PIL import ImageOps
+    from PIL import ImageOps  # lazy: few sessions see a picture
 
     orientation = picture.getexif().get(ORIENTATION)
     on_its_side = orientation in ROTATED
@@ -184,7 +184,7 @@ def _bounded(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:
 
 
 def _resized(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
-    from PIL.Image import Resampling
+    from PIL.Image import Resampling  # lazy: as above
 
     full = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert("RGBA")
     return full.resize(size, Resampling.LANCZOS)

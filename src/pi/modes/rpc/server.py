@@ -12,9 +12,8 @@ from msgspec import UNSET
 
 from pi.agent.events import MessageStart
 from pi.ai.messages import AssistantMessage
-from pi.base.clock import SystemClock
+from pi.base.clock import SystemClock, uuid7
 from pi.base.errors import PiError
-from pi.base.ids import uuid7
 from pi.base.json_lines import BadLine, LineSplitter
 from pi.base.tasks import TaskScope
 from pi.modes.headless import event_line

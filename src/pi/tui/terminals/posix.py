@@ -250,7 +250,7 @@ def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
         return ProcessTerminal(env=env)
     import ctypes  # lazy: needed on Windows only
 
-    from pi.tui.terminals.windows import WindowsTerminal
+    from pi.tui.terminals.windows import WindowsTerminal  # lazy: exists on Windows only
     from pi.tui.terminals.windows_console import KernelConsole
 
     try:

@@ -13,8 +13,7 @@ from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
-from pi.base.clock import Clock
-from pi.base.ids import uuid7
+from pi.base.clock import Clock, uuid7
 
 
 async def login(

@@ -20,8 +20,7 @@ from pi.ai.auth.login import AuthUrl, LoginInfo, LoginProgress, LoginPrompt, Log
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import Tokens, request_tokens
 from pi.ai.http.client import HttpClient
-from pi.base.clock import Clock
-from pi.base.ids import RandomBytes
+from pi.base.clock import Clock, RandomBytes
 from pi.base.records import Record
 
 # The loopback callback of the browser.

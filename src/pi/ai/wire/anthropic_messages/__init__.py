@@ -35,6 +35,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         builder.thinking_level = level
 
     def decoder() -> Decoder:
+        # Lazy: loaded while the server answers.
         from pi.ai.wire.anthropic_messages.response import MessagesDecoder
 
         return MessagesDecoder(builder)

@@ -29,6 +29,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     instructions, _ = fold(call.messages, keep_later=False)
 
     def decoder() -> Decoder:
+        # Lazy: loaded while the server answers.
         from pi.ai.wire.google_generate.response import GenerateDecoder
 
         return GenerateDecoder(builder, instructions.tools)

@@ -31,6 +31,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     """
 
     def decoder() -> Decoder:
+        # Lazy: loaded while the server answers.
         from pi.ai.wire.openai_completions.response import ChatDecoder
 
         return ChatDecoder(call, builder, free_text_inputs(call))

@@ -39,6 +39,7 @@ from pi.ai.wire_support.repairs import (
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:
+    # Lazy: loaded while the server answers.
     from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
 

@@ -11,7 +11,6 @@ from msgspec import field
 from pi.base.records import Record
 from pi.coding.extension_host.discovery.manifest import Manifest, read_manifest
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import (
     Place,
     SourceInfo,
@@ -23,8 +22,9 @@ from pi.coding.resources.sources import (
     path_exists,
 )
 
-if TYPE_CHECKING:  # loaded with the first extension
+if TYPE_CHECKING:  # `pi --help` needs neither
     from pi.coding.bus import Rank
+    from pi.coding.resources.discovery import Selection
 
 Factory: TypeAlias = Callable[[Any], Any]
 """``extension(pi)``, sync or async."""

@@ -22,7 +22,7 @@ from msgspec import field
 from pi.base.files import open_regular, read_regular
 from pi.base.records import Record
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.resources.sources import is_file
+from pi.coding.resources.sources import is_file, parse_toml
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
@@ -185,8 +185,6 @@ def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
-    from pi.coding.packages.contents import parse_toml  # most extensions have no manifest
-
     try:
         return parse_toml(text)
     except ValueError as error:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from pi.base.clock import IdFactory
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
@@ -16,7 +17,6 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.lookup import search_texts
-from pi.coding.session.naming import IdFactory
 from pi.coding.session.trash import Trash
 from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
