@@ -138,6 +138,9 @@ class LoginConversation:
         if self._field is not None:
             asked = [f" {row}" for row in wrap_text(self._question, room)]
             rows += [*asked, *self._field.render(width)]
+        elif self._copyable:
+            waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
+            rows += [f" {row}" for row in wrap_text(waiting, room)]
         return rows
 
     def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:
