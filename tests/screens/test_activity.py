@@ -140,5 +140,3 @@ async def test_a_notice_that_a_model_is_loading_ends_with_the_answer(tmp_path: P
         await theatre.sees("Here.")
         await theatre.rests()
         assert "Loading" not in theatre.screen
-        ui.notify("Copied the last answer.")
-        await theatre.asks("again", "")

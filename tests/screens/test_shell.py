@@ -44,7 +44,7 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         await theatre.sees("   3")
         theatre.type(CTRL_O)
         theatre.type(CTRL_T)
-        await theatre.sees("Thinking is hidden.")
+        await theatre.sees("Thinking is shown.")
         await theatre.sees("   3")
         await gate.open("the rest")
         await theatre.sees("   the rest")

@@ -192,7 +192,7 @@ async def test_a_welcome_that_fails_is_reported_and_the_session_goes_on(tmp_path
     theatre = Theatre(tmp_path, says("Hello to you."))
     theatre.welcome, theatre.news = welcome, news
     async with theatre.playing():
-        await theatre.sees("✗ No one answers.")
+        await theatre.sees("! No one answers.")
         await theatre.sees("There is a newer version.")
         theatre.send("hello")
         await theatre.sees("Hello to you.")

@@ -258,5 +258,5 @@ def test_a_conversation_stays_visible_when_it_was_stopped_and_the_window_gets_na
     pane.keys("fg", "Enter")
     pane.until(lambda: "That was the tour" in pane.tape.rpartition("shell> fg")[2])
     pane.resize(60, 24)
-    assert "Last, I run it." in pane.screen
+    assert "Hello from pi, edited" in pane.screen
     assert "That was the tour" in pane.screen

@@ -221,7 +221,7 @@ _COMPACTION = group(
 _SCREEN = group(
     "Screen",
     text("theme", "Theme", "Name of a theme, or light/dark for a pair; follows the terminal when empty."),
-    switch("hideThinkingBlock", "Hide thinking", "Show that the model thinks, but not its thoughts.", on=False),
+    switch("hideThinkingBlock", "Hide thinking", "Show that the model thinks, but not its thoughts. Not set: finished thoughts fold to one row.", on=False),
     switch("showCacheMissNotices", "Cache miss notices", "Report answers that could not use the prompt cache.", on=False),
     *applied(
         "start",

@@ -242,3 +242,9 @@ async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
         await resumed.loses("fourth answer")
         await resumed.quiet()
         assert spoken(resumed)[-9:] == SPOKEN[:9]
+
+
+async def test_a_request_that_cannot_be_met_now_is_no_error(tmp_path: Path) -> None:
+    async with Playhouse(tmp_path).playing() as play:
+        play.send("/copy")
+        await play.sees("! There is no answer to copy yet.")

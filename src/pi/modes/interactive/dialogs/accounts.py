@@ -140,6 +140,9 @@ class LoginConversation:
             asked = [f" {row}" for row in wrap_text(self._question, room)]
             margin = " " * (LIST_INSET if isinstance(self._field, SelectList) else 0)
             rows += [*asked, *(f"{margin}{row}" for row in self._field.render(width - len(margin)))]
+        elif self._copyable:
+            waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
+            rows += [f" {row}" for row in wrap_text(waiting, room)]
         return rows
 
     def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:

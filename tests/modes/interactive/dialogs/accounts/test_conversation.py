@@ -61,6 +61,7 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
         "",
         " https://a",
         "",
+        " Waiting for the login in the browser…",
     ]
 
 
