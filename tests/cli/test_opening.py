@@ -53,7 +53,7 @@ def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
 def test_the_first_line_names_version_model_and_folder(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with person(cli, *TOUR) as ada:
-        ada.sees(f"pi {__version__} · demo/tour · /")
+        ada.sees(f"pi {__version__} · demo/tour ·")
         assert ada.leaves() == 0
 
 
@@ -136,14 +136,14 @@ def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path
     file = tmp_path / "kept.jsonl"
     file.write_text(json.dumps(gone) + "\n")
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Continue here")
+        ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\r")
         ada.sees("(demo) tour")
         ada.types("!pwd\r")
         ada.sees(cli.cwd.name)
         assert ada.leaves() == 0
     with person(cli, *TOUR, "--session", str(file)) as ada:
-        ada.sees("/gone/away does not exist any more. Continue here")
+        ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\x1b")
         assert ada.ends() == 0
 
