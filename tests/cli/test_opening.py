@@ -53,7 +53,7 @@ def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
 def test_the_first_line_names_version_model_and_folder(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with person(cli, *TOUR) as ada:
-        ada.sees(f"pi {__version__} · demo/tour · /")
+        ada.sees(f"pi {__version__} · demo/tour ·")
         assert ada.leaves() == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.messages import Image
+from pi.ai.plan_limits import PlanLimit
 from pi.coding.runtime.models import discover_models
 from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -62,6 +63,23 @@ async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) 
     await session.close()
 
     assert stage.provider.requests[0].options.api_key == "k-1"
+
+
+async def test_limits_of_a_plan_are_kept_for_the_provider_that_reported_them(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    request = stage.provider.requests[0]
+    assert request.options.on_response is not None
+    assert session.facts.plan_limits() == ()
+    headers = {"anthropic-ratelimit-unified-5h-utilization": "0.25"}
+    await request.options.on_response(200, headers, request.model)
+    limits = session.facts.plan_limits()
+    await session.close()
+
+    assert limits == (PlanLimit(name="5 hours", used_percent=25.0),)
 
 
 def test_user_models_are_found_and_errors_are_reported(tmp_path: Path) -> None:

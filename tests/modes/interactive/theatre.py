@@ -19,7 +19,7 @@ from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.completion.sources import Command
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 SECONDS = 30.0
 """Longer than anything here takes; a test that waits so long has failed."""
@@ -92,7 +92,8 @@ class Theatre:
         replies: bool = True,
         **options: Any,
     ) -> None:
-        self.stage = Stage(tmp_path, *steps)
+        # Offline: a key that is typed must not be checked with a server of its provider.
+        self.stage = Stage(tmp_path, *steps, environ={**ENVIRON, "PI_OFFLINE": "1"})
         self.clock: FakeClock = self.stage.clock
         self.terminal = VirtualTerminal(columns, rows, replies=replies)
         self.environ = {**self.stage.host.environ, "COLORTERM": "truecolor", **(environ or {})}

@@ -179,15 +179,19 @@ class ModelClient:
 
     def _noting_limits(self, first: OnResponse | None) -> OnResponse:
         """Return a hook that keeps what a response reports about the limits of a plan."""
+        if first is None:  # the same object for every request, so that options compare equal
+            return self._note_limits
 
-        async def note(status: int, headers: Mapping[str, str], model: Model) -> None:
-            if first is not None:
-                await first(status, headers, model)
-            found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
-            if found and self._core is not None:
-                self._core.plan_limits[model.provider] = found
+        async def both(status: int, headers: Mapping[str, str], model: Model) -> None:
+            await first(status, headers, model)
+            await self._note_limits(status, headers, model)
 
-        return note
+        return both
+
+    async def _note_limits(self, status: int, headers: Mapping[str, str], model: Model) -> None:
+        found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
+        if found and self._core is not None:
+            self._core.plan_limits[model.provider] = found
 
     def options(self) -> StreamOptions:
         """Options that all requests of the session share."""

@@ -200,7 +200,7 @@ async def test_session_shows_where_it_is_and_how_long(tmp_path: Path) -> None:
         await on.run("/session")
         reported = on.screen.printed(200)
         assert on.session.session_id in reported
-        assert "1 from you, 1 answer, 0 tool calls, 0 results" in reported
+        assert "1 from you · 1 answer · 0 tool calls" in reported
         assert "Cache warming  streaming" in reported
 
 

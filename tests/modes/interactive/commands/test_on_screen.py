@@ -115,15 +115,18 @@ async def test_help_lists_commands_of_others_too(tmp_path: Path) -> None:
         await play.until(lambda: "/greet" in play.tape and "say hello" in play.tape)
 
 
-async def test_the_session_is_reported_with_charts(tmp_path: Path) -> None:
-    play = Playhouse(tmp_path, says("one"), says("two"), rows=40)
+async def test_the_session_is_reported_without_charts(tmp_path: Path) -> None:
+    words = ("first", "second", "third", "fourth", "fifth")
+    play = Playhouse(tmp_path, *map(says, words), rows=40)
     async with play.playing():
-        for words in ("first", "second"):
-            play.send(words)
+        for each in words:
+            play.send(each)
             await play.rests()
         play.send("/session")
-        await play.sees(" read ")
-        await play.sees(" written ")
+        await play.sees("5 from you · 5 answers")
+        assert "▁" not in play.screen and "█" not in play.screen
+        play.send("/usage")
+        await play.sees("the 5 requests, oldest first")
 
 
 async def test_a_compaction_that_fails_is_reported_once(tmp_path: Path) -> None:
