@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.pictures import PixelSize
 from pi.modes.interactive.screen_settings import graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.protocols import PixelSize
 from pi.tui.input.reports import CellSize
 from pi.tui.terminal import Capabilities
 from pi.tui.tui import TUI
