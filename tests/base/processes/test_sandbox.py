@@ -27,7 +27,6 @@ from pi.base.records import replace
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 ENVIRON = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 FULL = asyncio.run(find_sandbox({"PATH": "/nonexistent"})) if sys.platform == "linux" else None
 """What this kernel can do without bubblewrap."""
 BWRAP = asyncio.run(find_sandbox(ENVIRON)) if shutil.which("bwrap") else None
@@ -63,7 +62,7 @@ class Project:
         self, script: str, support: SandboxSupport, *, network: bool = False, input: bytes = b""
     ) -> Finished:
         policy = self.policy(network=network)
-        command = sandboxed(["bash", "-c", script], policy, support, is_root=IS_ROOT)
+        command = sandboxed(["bash", "-c", script], policy, support)
         env = {**ENVIRON, "OUT": str(self.outside), "TMPDIR": str(self.temporary)}
         return await run(
             command.arguments,
@@ -241,7 +240,7 @@ async def test_without_writable_paths_everything_is_read_only(
     script = (
         "echo x > new; rm -rf .pi; mkdir d; git init q; cat .git/config > /dev/null && echo read"
     )
-    command = sandboxed(["bash", "-c", script], policy, support, is_root=IS_ROOT)
+    command = sandboxed(["bash", "-c", script], policy, support)
 
     done = await run(
         command.arguments, cwd=project.path, env=ENVIRON, timeout=60, max_output=10_000
@@ -299,10 +298,10 @@ def test_protected_paths_that_do_not_exist_are_named(project: Project) -> None:
 
 
 def test_root_needs_landlock_beside_namespaces(project: Project) -> None:
-    support = SandboxSupport(mechanism="namespaces", cuts_network=True)
+    support = SandboxSupport(mechanism="namespaces", cuts_network=True, is_root=True)
 
     with pytest.raises(SandboxUnavailable, match="disks"):
-        sandboxed(["true"], project.policy(), support, is_root=True)
+        sandboxed(["true"], project.policy(), support)
 
 
 def test_the_profile_for_macos_denies_writes_and_network(project: Project) -> None:

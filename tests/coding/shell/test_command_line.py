@@ -31,6 +31,14 @@ PIECES = [
     " function f ", "f() ", "[[ ", " ]]", "rm ", "bash -c ", "env ", "xargs ", "find . -exec ",
     "eval ", "x=", "-c ", "{a,b}", "\\\n", "coproc ", "time ", "! ", "declare ", "git ", "sed ",
 ]  # fmt: skip
+SMALL_PIECES = [
+    "rm a", "ls b", "cc", " ", "; ", "\n", " && ", " | ", " & ", "$(", ")", "`", '"', "'", "\\",
+    "$x", "${x:-", "}", "{ ", "; }", "(", "((", "))", "$((", "1", "+", "<(", "<<E\n", "E\n",
+    "<<'E'\n", '"$(', "if ", "then ", "; fi", "for i in ", "; do ", "; done", "case x in ", "x) ",
+    ";; esac", "f() ", "[[ ", " ]]", " == ", "x=", "y=(", "a[0]=", "{a,b}", "*", "#", "!", "time ",
+    "coproc ", "env ", "command ", "eval ", "\\\n", "=~ ", "2>&1", "${x#", "\"${x:-'", "'}\"", "$[",
+    "]", "$'\\x41'", "trap 'rm q' EXIT", "export ", "x[", "] ", "\u00a0", "\r", "\\\\",
+]  # fmt: skip
 GARBAGE = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
@@ -131,6 +139,28 @@ def test_bash_runs_nothing_that_a_resolved_line_does_not_list(tmp_path: Path) ->
             assert command in known or open_ended, row["line"]
 
     assert ran > 150
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BASH is None or os.name == "nt", reason="needs bash")
+@given(st.lists(st.sampled_from(SMALL_PIECES), min_size=1, max_size=12).map("".join))
+def test_bash_runs_nothing_else_for_random_lines(text: str) -> None:
+    line = parse_command(text)
+
+    if line.is_resolved:
+        with tempfile.TemporaryDirectory() as folder:
+            ran = commands_run_by_bash(text, Path(folder))
+        assert {command[0] for command in ran if command} <= {part.name for part in line.parts}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ls[ ; rm x ]", "x[$(rm y)]=1", "a=(1)b rm x", "a=([x y]=1)", "command -", "ls\\"],
+)
+def test_lines_that_bash_splits_in_its_own_way_are_unresolved(text: str) -> None:
+    line = parse_command(text)
+
+    assert not line.is_resolved or [part.name for part in line.parts] == ["command", "-"]
 
 
 @given(GARBAGE)

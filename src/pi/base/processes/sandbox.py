@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from pi.base.errors import PiError
 from pi.base.processes.child import SpawnFailed, run
 from pi.base.processes.environment import find_program
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt", "none"]
 
@@ -54,6 +54,8 @@ class SandboxSupport(Record):
     landlock: int = 0
     """Version of Landlock; 0 without it."""
     cuts_network: bool = False
+    is_root: bool = False
+    """Whether commands run as root, whom files alone do not stop."""
     reason: str = ""
     """Why there is no sandbox, or no full one."""
 
@@ -110,28 +112,28 @@ async def _probe(environ: Mapping[str, str]) -> SandboxSupport:
     command = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps({"probe": True})]
     done = await run(command, cwd=Path("/"), env=environ, timeout=PROBE_SECONDS, max_output=10_000)
     found = json.loads(done.output) if done.ok else {}
-    landlock = found.get("landlock", 0)
+    support = SandboxSupport(landlock=found.get("landlock", 0), is_root=found.get("root", True))
     if found.get("namespaces"):
         reason = "" if found["network"] else "This kernel allows no network namespaces."
-        return SandboxSupport(
-            mechanism="namespaces", landlock=landlock, cuts_network=found["network"], reason=reason
+        return replace(
+            support, mechanism="namespaces", cuts_network=found["network"], reason=reason
         )
     reason = "Namespaces are not allowed here"
-    if landlock:
+    if support.landlock:
         reason += ", and Landlock alone can neither cut the network nor protect single files."
-        return SandboxSupport(mechanism="landlock", landlock=landlock, reason=reason)
-    return SandboxSupport(reason=f"{reason}, and the kernel has no Landlock.")
+        return replace(support, mechanism="landlock", reason=reason)
+    return replace(support, reason=f"{reason}, and the kernel has no Landlock.")
 
 
 def sandboxed(
-    command: Sequence[str], policy: SandboxPolicy, support: SandboxSupport, *, is_root: bool = False
+    command: Sequence[str], policy: SandboxPolicy, support: SandboxSupport
 ) -> SandboxedCommand:
     """Returns ``command`` as it is started inside a sandbox.
 
     Raises ``SandboxUnavailable`` if ``support`` cannot enforce ``policy``.
     """
     policy, missing = _real(policy)
-    if problem := _problem(policy, support, is_root=is_root):
+    if problem := _problem(policy, support):
         raise SandboxUnavailable(
             f"The command cannot be sandboxed: {problem}",
             hint="Install bubblewrap, or switch the sandbox off.",
@@ -146,14 +148,14 @@ def sandboxed(
     return SandboxedCommand(arguments=(*launch, *command), unprotected=missing)
 
 
-def _problem(policy: SandboxPolicy, support: SandboxSupport, *, is_root: bool) -> str:
+def _problem(policy: SandboxPolicy, support: SandboxSupport) -> str:
     if support.mechanism == "none":
         return support.reason or "this machine has no sandbox."
     if not policy.network and not support.cuts_network:
         return f"the network cannot be cut. {support.reason}"
     if support.mechanism == "landlock" and policy.protected:
         return f"{policy.protected[0]} cannot be protected. {support.reason}"
-    if support.mechanism == "namespaces" and is_root and not support.landlock:
+    if support.mechanism == "namespaces" and support.is_root and not support.landlock:
         return "without Landlock root could write to disks directly."
     return ""
 

@@ -77,6 +77,7 @@ def fail(reason: str) -> None:
 def supported() -> dict[str, Any]:
     """Returns which mechanisms this kernel has, each tried in a process of its own."""
     return {
+        "root": os.geteuid() == 0,
         "landlock": max(landlock_version(), 0),
         "namespaces": succeeds(lambda: enter_namespaces({"network": True})),
         "network": succeeds(lambda: enter_namespaces({"network": False})),

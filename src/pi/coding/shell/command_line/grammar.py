@@ -14,6 +14,10 @@ _REDIRECTION = re.compile(
     r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|<(?!\()|>(?!\())|()(&>>|&>)", re.ASCII
 )
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\[\]\s'\"`$;&|<>()]*\])?\+?=", re.ASCII)
+_ODD_SUBSCRIPT = re.compile(
+    r"(?:[A-Za-z_]\w*)?\[(?:[^\]]*?[\s'\"`$;&|<>()\\\[]|[^\]]*\Z)", re.ASCII
+)
+"""A subscript that is more than a name or number: bash reads it up to its bracket, over spaces."""
 _RESERVED = re.compile(r"(?:[a-z]+|[!{}]|\[\[)(?=[ \t\n;&|<>()]|\Z)")
 _CONDITION_END = re.compile(r"\]\](?=[ \t\n;&|<>()]|\Z)")
 _COPROC_NAME = re.compile(
@@ -335,6 +339,8 @@ class Grammar:
         source = self._source
         found = _ASSIGNMENT.match(source.text, source.at)
         if found is None:
+            if source.peek() != "[" and _ODD_SUBSCRIPT.match(source.text, source.at):
+                self._problem("an array subscript may be evaluated")
             return False
         start = source.at
         if found[2]:
@@ -342,6 +348,8 @@ class Grammar:
         source.at = found.end()
         if source.peek() == "(":
             value = self._array()
+            if self._words.read() is not None:  # "a=(b)c" is one word
+                self._problem("text follows an array")
         else:
             value = self._words.read() or CommandWord(raw="", text="")
             value = replace(value, single=True)  # values are not split
@@ -357,7 +365,11 @@ class Grammar:
         source, start = self._source, self._source.at
         source.at += 1
         self._newlines()
-        while (word := self._words.read()) is not None:
+        while True:
+            if source.peek() == "[" and _ODD_SUBSCRIPT.match(source.text, source.at):
+                self._problem("an array subscript may be evaluated")
+            if (word := self._words.read()) is None:
+                break
             if "]=" in word.raw:
                 self._names.evaluate(word.raw)
             self._newlines()

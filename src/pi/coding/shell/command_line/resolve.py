@@ -57,7 +57,7 @@ class _Resolver:
             Grammar(text, self._names, found.append, inside, depth).read()
         except Malformed as malformed:
             error = str(malformed)
-        if _SPLIT_TOKEN.search(text):
+        if _SPLIT_TOKEN.search(text) or text.endswith("\\"):
             # A backslash may join ``$`` and ``(``, or the halves of a reserved word.
             problem = "a word is split over two lines"
             found.append(CommandPart(inside=inside, unresolved=problem))
@@ -332,8 +332,8 @@ def _behind_options(
         text = words[at].literal
         if text is None:
             return at, f"the options of {program} are not known in advance"
-        if text == "--":
-            return at + 1, ""
+        if text in ("-", "--"):  # "-" is a command, but of env an option
+            return at + (text == "--" or program == "env"), ""
         taken = wrapper.option(text)
         if taken is None:
             return at, f"{program} {text} is not known"
