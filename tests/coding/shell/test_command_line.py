@@ -98,7 +98,8 @@ def test_bash_finds_the_same_syntax_errors() -> None:
 
 # The line runs in a restricted shell that finds no program, and reports every command it looks for.
 REPORTER = (
-    'command_not_found_handle() { printf "%s\\1" "$@" >&9; printf "\\2" >&9; }; set -r\n'
+    # One write for each command: those of a pipeline report at the same time.
+    "command_not_found_handle() { printf '%s\\1' \"$@\" $'\\2' >&9; }; set -r\n"
     "kill() { :; }; trap - EXIT\n"
 )
 ENDLESS = ("while", "until", "for ((;;))", ":|:", "select", "for (( ;")
@@ -119,7 +120,7 @@ def commands_run_by_bash(line: str, cwd: Path) -> list[list[str]]:
         )
         report.seek(0)
         found = report.read().decode("utf-8", "replace")
-    return [command.split("\1")[:-1] for command in found.split("\2")[:-1]]
+    return [command.split("\1")[:-1] for command in found.split("\2\1")[:-1]]
 
 
 @pytest.mark.slow
