@@ -321,5 +321,5 @@ async def test_terminals_can_jump_to_prompts(tmp_path: Path, program: str, marks
 
 
 def copied(text: str) -> str:
-    """What tells the terminal to copy a text."""
+    """Makes the terminal copy a text."""
     return f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}"

@@ -216,7 +216,7 @@ async def test_pages_of_a_pdf_are_drawn() -> None:
         ("notebook", b"[" * 100_000, "not a notebook"),
     ],
 )
-async def test_a_damaged_document_says_so(kind: str, data: bytes, reason: str) -> None:
+async def test_a_damaged_document_is_reported(kind: str, data: bytes, reason: str) -> None:
     options = ConversionOptions(kind=kind)  # type: ignore[arg-type]
 
     with pytest.raises(ConversionFailed, match=reason):

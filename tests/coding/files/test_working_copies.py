@@ -118,8 +118,8 @@ async def test_a_patch_carries_every_kind_of_change_back(repository: Path, tmp_p
 
     assert patch.files == ("changed", "kept", "link", "made/binary", "run.sh")
     assert patch.is_complete
-    wanted = contents(copy.path)
-    assert contents(repository) == wanted | {"ignored": (b"secret\n", 0)}
+    expected = contents(copy.path)
+    assert contents(repository) == expected | {"ignored": (b"secret\n", 0)}
     assert await copy.close(discard=True) == ClosedCopy()
     assert not copy.folder.exists()
 
@@ -247,7 +247,7 @@ async def test_copies_of_ended_processes_are_swept_and_their_work_is_kept(
     assert [each.folder.exists() for each in (idle, busy, mine)] == [False, False, True]
 
 
-async def test_without_git_a_copy_says_so(plain: Path, tmp_path: Path) -> None:
+async def test_without_git_a_copy_is_reported_as_plain(plain: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkingCopyFailed, match="git was not found"):
         await make_working_copy(
             plain, root=tmp_path / "copies", name="t", environ={"PATH": "/nonexistent"}

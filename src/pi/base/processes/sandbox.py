@@ -55,7 +55,7 @@ class SandboxSupport(Record):
     """Version of Landlock; 0 without it."""
     cuts_network: bool = False
     is_root: bool = False
-    """Whether commands run as root, whom files alone do not stop."""
+    """Whether commands run as root, which file permissions do not stop."""
     reason: str = ""
     """Why there is no sandbox, or no full one."""
 

@@ -106,7 +106,7 @@ async def _cycle_model(port: SessionPort, request: Request) -> Any:
 @_command("get_available_models")
 async def _available_models(port: SessionPort, request: Request) -> Any:
     await port.models.discover()
-    return {"models": port.models.registry.get_available()}
+    return {"models": [without_credentials(each) for each in port.models.registry.get_available()]}
 
 
 @_command("set_thinking_level")

@@ -402,8 +402,8 @@ class VimMode:
             do(self)
 
 
-def _first(names: Sequence[str], wanted: Collection[str]) -> str:
-    return next((name for name in names if name in wanted), "")
+def _first(names: Sequence[str], searched: Collection[str]) -> str:
+    return next((name for name in names if name in searched), "")
 
 
 def _append(vim: VimMode) -> None:

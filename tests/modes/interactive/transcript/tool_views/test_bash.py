@@ -26,7 +26,7 @@ def test_the_tail_is_live_and_everything_is_there_when_expanded() -> None:
 def test_how_it_ended_is_a_note() -> None:
     for text, rows, note in (
         ("no\n\nCommand exited with code 3", ["no"], "exit 3"),
-        ("Command aborted", [], ""),  # its state says so
+        ("Command aborted", [], ""),  # shown by its state
         ("a\n\nCommand timed out after 5 seconds", ["a"], "timed out after 5 seconds"),
     ):
         made = done(call("bash", command="x"), text, failed=True)

@@ -59,7 +59,7 @@ def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     if found is None:
         return text, ""
     note = f"exit {found['code']}" if found["code"] else found["words"].removeprefix("Command ")
-    if note == "aborted":  # the state of the call says so
+    if note == "aborted":  # shown by the state of the call
         return text[: found.start()], ""
     return text[: found.start()], look.theme.paint("error")(note)
 
