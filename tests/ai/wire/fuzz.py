@@ -82,6 +82,7 @@ class MemoryResponse:
         self.status = status
         self.headers = headers
         self._pieces = pieces
+        self.exchange = self
 
     def allow_silence(self, seconds: float | None) -> None:
         """Nothing to do: there is none."""
