@@ -35,6 +35,7 @@ from pi.ai.wire.openai_completions.chunks import (
     thinking_delta,
 )
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
 PARSED_ALWAYS = 256 * 1024
@@ -263,7 +264,23 @@ class ChatDecoder:
         self._decode: Callable[[bytes], Chunk | None] = decode_first
         self._reason: str | None = None
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The body ended without ``[DONE]``."""
+        if self._reason is None and compat_of(self._call).supports_finish_reason:
+            self._flush()
+            raise BadAnswer(NO_FINISH_REASON)
+        self._finish()
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event; this wire does not use event names."""
         try:
             chunk = self._decode(data)
@@ -283,15 +300,6 @@ class ChatDecoder:
                     self._choice(choice)
         if chunk.usage is not None:
             self._count(chunk.usage)
-
-    def end(self) -> None:
-        """The body ended without ``[DONE]``."""
-        if self._reason is None and compat_of(self._call).supports_finish_reason:
-            self._flush()
-            raise BadAnswer(NO_FINISH_REASON)
-        self._finish()
-
-    # What arrives ------------------------------------------------------------------------------
 
     def _unreadable(self, data: bytes) -> FirstChunk | None:
         if data.strip() == DONE:

@@ -116,7 +116,7 @@ class CodexSocket:
                     allowance.spend(len(frame))
                     begun = begun or self._begins(frame, turn.builder)
                     if begun:
-                        turn.decoder.feed("", frame)
+                        turn.decoder.feed([("", frame)])
                         turn.flush()
         except ConnectionClosed as error:
             if error.sent is not None and error.sent.code == MESSAGE_TOO_BIG:
