@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pi.base.errors import PiError
     from pi.base.records import Meta, Record
     from pi.coding.models.registry import ModelRegistry
-    from pi.coding.resources.context_files import ContextFile
+    from pi.coding.resources.discovery import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
     from pi.coding.runtime.discovery import (
         discover_auth_storage,
@@ -133,7 +133,7 @@ _HOMES = {
     "pi.base.errors": ("PiError",),
     "pi.base.records": ("Meta", "Record"),
     "pi.coding.models.registry": ("ModelRegistry",),
-    "pi.coding.resources.context_files": ("ContextFile",),
+    "pi.coding.resources.discovery": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
     "pi.coding.runtime.discovery": (
         "discover_auth_storage",

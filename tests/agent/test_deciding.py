@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from pi.agent.abort import Abort
-from pi.agent.policy import Boundary, Next, Policy, StopRun
-from pi.agent.run_context import DECIDING_SECONDS, decide, prepare
+from pi.agent.policy import DECIDING_SECONDS, Boundary, Next, Policy, StopRun, decide, prepare
 from pi.base.records import replace
 from pi.testing import FakeClock
 

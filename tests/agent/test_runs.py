@@ -8,8 +8,7 @@ import pytest
 from pi.agent.conversation import MemoryConversation
 from pi.agent.errors import PromptRefused
 from pi.agent.events import AgentEnd
-from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
-from pi.agent.run_context import DECIDING_SECONDS
+from pi.agent.policy import DECIDING_SECONDS, Boundary, Draft, Next, Policy, Request, StopRun
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import RateLimited

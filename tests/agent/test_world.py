@@ -6,9 +6,8 @@ from pi.agent.abort import Abort
 from pi.agent.conversation import MemoryConversation, unchanged
 from pi.agent.events import AgentEvent, EntryAppended, EventDispatcher
 from pi.agent.policy import Draft, Request
-from pi.agent.queues import MessageQueues
+from pi.agent.queues import AgentRunContext, MessageQueues
 from pi.agent.response import StreamingResponse
-from pi.agent.run_context import AgentRunContext
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.testing import FakeClock

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -22,6 +22,7 @@ from pi.ai.wire_support.exchange import (
     send,
     timeouts,
 )
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import replace
 from pi.testing import FakeClock
 from tests.ai.loopback import Site, site
@@ -37,11 +38,12 @@ class Words:
         self.finished = False
         self._builder = builder
 
-    def feed(self, name: str, data: bytes) -> None:
-        if data == b"end":
-            self._builder.finish("stop")
-            self.finished = True
-        else:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        for _, data in events:
+            if data == b"end":
+                self._builder.finish("stop")
+                self.finished = True
+                return
             self._builder.text(0, data.decode())
 
     def end(self) -> None:

@@ -34,9 +34,8 @@ from pi.agent.events import (
 )
 from pi.agent.loop import AgentRun
 from pi.agent.policy import Next, Policy, Request
-from pi.agent.queues import MessageQueues, QueueMode, user_message
+from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
-from pi.agent.run_context import AgentRunContext
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import (
     AssistantMessage,

@@ -25,9 +25,9 @@ from pi.agent.events import (
     TurnEnd,
     TurnStart,
 )
-from pi.agent.policy import Boundary, Next
+from pi.agent.policy import Boundary, Next, decide, prepare
+from pi.agent.queues import AgentRunContext
 from pi.agent.response import ModelResponse, ResponseReader, failed_message
-from pi.agent.run_context import AgentRunContext, decide, prepare
 from pi.ai.messages import ToolResultMessage
 from pi.base.records import replace
 

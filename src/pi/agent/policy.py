@@ -1,4 +1,4 @@
-"""Policies: six hooks that shape a run.
+"""Policies: six hooks that shape a run, and how their decisions are joined.
 
 Hooks decide; only ``Next.prepare`` may wait. The loop calls all policies in order and knows none by
 name.
@@ -6,9 +6,11 @@ name.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
+from pi.agent.abort import Abort, Aborted
 from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta
@@ -16,7 +18,10 @@ from pi.ai.messages import AssistantMessage, Message, Tool, ToolCall, ToolResult
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import ToolChoice
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import Record, replace
+
+log = logging.getLogger(__name__)
+
 
 Draft: TypeAlias = Any
 """A log entry other than a response or a tool result; its type is up to the conversation."""
@@ -147,3 +152,59 @@ class StopRun(Exception):
     def next(self) -> Next:
         """The equivalent decision."""
         return Next(action="stop", reason=self.reason, exit_code=self.exit_code)
+
+
+DECIDING_SECONDS = 2.0
+"""Time limit for policies to decide after an abort."""
+
+_STRENGTH = {"go_on": 0, "again": 1, "stop": 2}
+
+
+async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next:
+    """Return the joint decision: each policy sees the one so far; a weaker one never replaces a
+    stronger.
+    """
+
+    async def ask_all() -> None:
+        nonlocal at
+        for policy in overriding(policies, "at_boundary"):
+            at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
+
+    try:
+        await abort.wait(ask_all, grace=DECIDING_SECONDS)
+    except Aborted:
+        log.warning("deciding what comes next took too long after an abort")
+    return at.next
+
+
+async def prepare(decision: Next, abort: Abort) -> Next:
+    """Await what the decision needs; returns the decision that holds afterwards."""
+    if decision.prepare is not None:
+        try:
+            await abort.wait(decision.prepare)
+        except StopRun as stop:
+            return stop.next
+        except Aborted:
+            pass  # the caller checks the abort itself
+        except Exception:
+            log.exception("preparing what comes next failed")
+    return decision
+
+
+async def _opinion(policy: Policy, at: Boundary) -> Next:
+    try:
+        return await policy.at_boundary(at)
+    except StopRun as stop:
+        return stop.next
+    except Exception:
+        log.exception("%s failed at the %s boundary", type(policy).__name__, at.kind)
+        return at.next
+
+
+def _merged(so_far: Next, decision: Next) -> Next:
+    """Return the stronger decision; keep the draft entries of both."""
+    entries, before = decision.entries, so_far.entries
+    if entries[: len(before)] != before:
+        entries = before + entries
+    weaker = _STRENGTH[decision.action] < _STRENGTH[so_far.action]
+    return replace(so_far if weaker else decision, entries=entries)

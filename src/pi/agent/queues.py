@@ -1,14 +1,25 @@
-"""Messages queued during a run: steering for the next turn, follow-ups for the end."""
+"""What a run works with: queued messages, and the other parts of the agent.
+
+Messages are queued during a run: steering for the next turn, follow-ups for the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from pi.agent.events import QueueUpdate
+from pi.agent.abort import Abort
+from pi.agent.conversation import AgentMessage, Conversation, Finish
+from pi.agent.events import EntryAppended, EventDispatcher, QueueUpdate
+from pi.agent.policy import Draft, Policy, Request
+from pi.agent.response import SendRequest, StreamingResponse
+from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import Image, Json, Text, UserMessage, blocks
+from pi.ai.models.model import Model
+from pi.base.clock import Clock
+from pi.base.records import Record
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
@@ -95,3 +106,32 @@ def message_text(message: Any) -> str:
     if not isinstance(content, str | tuple):
         return ""
     return "".join(block.text for block in blocks(content) if isinstance(block, Text))
+
+
+class AgentRunContext(Record):
+    """The parts of an agent that a run uses."""
+
+    conversation: Conversation
+    inbox: MessageQueues
+    model: Callable[[], Model]
+    """The current model."""
+    ask: SendRequest
+    request: Callable[[], Request]
+    """The next request, before policies see it."""
+    tools: Callable[[], Mapping[str, AgentTool]]
+    changes: Callable[[], Sequence[AgentMessage]]
+    """Changes of prompt and tools that are not declared yet; sent before all other messages."""
+    finish: Finish
+    """Called with every message except model responses before it is stored; may replace it."""
+    policies: Sequence[Policy]
+    events: EventDispatcher
+    clock: Clock
+    abort: Abort
+    open_answer: StreamingResponse
+
+    async def add(self, drafts: Sequence[Draft]) -> None:
+        """Store drafts and emit those that are public."""
+        for draft in drafts:
+            entry = self.conversation.add(draft)
+            if entry is not None:
+                await self.events.emit(EntryAppended(entry=entry))

@@ -39,6 +39,8 @@ class StreamingResponse:
     def __init__(self) -> None:
         self.cut: Interrupt | None = None
         """The interrupt of the newest response, if any."""
+        self.started = False
+        """Whether the start of the newest response was emitted."""
         self._newest = 0
         self._stop: Callable[[], None] | None = None
 
@@ -52,7 +54,7 @@ class StreamingResponse:
     def streaming(self, stop: Callable[[], None]) -> Iterator[None]:
         """Context in which a response is open and ``stop`` ends it."""
         self._newest += 1
-        self._stop, self.cut = stop, None
+        self._stop, self.cut, self.started = stop, None, False
         try:
             yield
         finally:
@@ -143,39 +145,41 @@ class ResponseReader:
         return request
 
     async def _read_stream(self, stream: EventStream) -> ModelResponse:
-        events, watchers = self._events, self._watchers
-        answer_so_far = partial(getattr, stream, "partial")
-        started = False
         cut: Interrupt | StopRun | None = None
         async with aclosing(stream):
             with self._abort.on_abort(stream.abort), self._open.streaming(stream.abort):
                 try:
-                    async for event in stream:
-                        if self._open.cut is not None:
-                            break  # deltas that arrived before the interrupt are not shown
-                        if isinstance(event, _DELTAS):
-                            if watchers:
-                                watchers = _watch(watchers, event, answer_so_far)
-                        elif isinstance(event, Start):
-                            started = True
-                            await events.emit(
-                                MessageStart(message=_without_content(stream.partial))
-                            )
-                            continue
-                        # The final message carries the error of ``Failed``.
-                        if events.has_update_listeners and not isinstance(event, (Done, Failed)):
-                            await events.emit(
-                                MessageUpdate(usage=stream.usage, assistant_message_event=event)
-                            )
+                    await self._emit_events(stream)
                 except (Interrupt, StopRun) as reason:
                     cut = reason
         message = await stream.result()
-        if not started:
-            await events.emit(MessageStart(message=message))
+        if not self._open.started:
+            await self._events.emit(MessageStart(message=message))
         if cut := cut or self._open.cut:
             return self._cut(message, cut)
         self._cuts = 0
         return ModelResponse(message, stream.failure)
+
+    async def _emit_events(self, stream: EventStream) -> None:
+        """Emit the events of a response until it ends or is interrupted."""
+        events, watchers = self._events, self._watchers
+        answer_so_far = partial(getattr, stream, "partial")
+        while arrived := await stream.take():
+            for event in arrived:
+                if self._open.cut is not None:
+                    return  # deltas that arrived before the interrupt are not shown
+                if isinstance(event, _DELTAS):
+                    if watchers:
+                        watchers = _watch(watchers, event, answer_so_far)
+                elif isinstance(event, Start):
+                    self._open.started = True
+                    await events.emit(MessageStart(message=_without_content(stream.partial)))
+                    continue
+                # The final message carries the error of ``Failed``.
+                if events.has_update_listeners and not isinstance(event, (Done, Failed)):
+                    await events.emit(
+                        MessageUpdate(usage=stream.usage, assistant_message_event=event)
+                    )
 
     def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> ModelResponse:
         if isinstance(cut, StopRun):

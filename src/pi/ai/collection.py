@@ -18,8 +18,7 @@ from pi.ai.models.model import Model, clamp_level
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import EventStream, Flush
-from pi.ai.token_estimate import largest_answer
-from pi.ai.transcript import conversation
+from pi.ai.transcript import conversation, largest_answer
 from pi.base.clock import Clock
 from pi.base.records import replace
 

@@ -64,6 +64,14 @@ class EventStream:
             await self._wait_for_more()
         return self._ready.popleft()
 
+    async def take(self) -> list[StreamEvent]:
+        """Returns the events since the last call, at least one; nothing after the last event."""
+        while not self._ready and self._builder.final is None:
+            await self._wait_for_more()
+        events = list(self._ready)
+        self._ready.clear()
+        return events
+
     async def result(self) -> AssistantMessage:
         """Returns the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it
         failed."""

@@ -7,10 +7,9 @@ import ssl
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import Connection
+from pi.ai.http.connection import Connection, HttpExchange
 from pi.ai.http.errors import NO_TIMEOUTS, ConnectionLost, TimedOut, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import HttpExchange
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 LARGE = bytes(range(256)) * 40_000

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.http.connect import Proxy, choose_proxy, encode_connect
 from pi.ai.http.errors import ProxyFailed
-from pi.ai.http.urls import Origin, parse_url
+from pi.ai.http.request import Origin, parse_url
 
 
 def chosen(url: str, setting: str | None = None, **environ: str) -> str:

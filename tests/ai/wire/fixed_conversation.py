@@ -25,7 +25,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.token_estimate import largest_answer
+from pi.ai.transcript import largest_answer
 
 KEY = Access(api_key="<KEY>", kind="api_key")
 GOLDEN = Path(__file__).parent / "golden" / "payloads-by-provider.jsonl"

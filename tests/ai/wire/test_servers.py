@@ -207,7 +207,7 @@ def received(wire: Wire, body: bytes) -> AssistantMessage:
     decoder = wire.decoder(Call(model=wire.model, messages=(UserMessage(content="q"),)), builder)
     reader = SseReader()
     for name, data in (*reader.feed(body), *reader.finish()):
-        decoder.feed(name, data)
+        decoder.feed([(name, data)])
     assert decoder.finished
     assert builder.final is not None
     return builder.final

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
-from pi.ai.token_estimate import message_tokens
+from pi.ai.transcript import message_tokens
 from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
 from pi.coding.session.context import chosen_model, convert_to_llm
 from pi.coding.session.conversation import SessionConversation

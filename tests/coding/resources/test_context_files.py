@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.context_files import ContextFiles, find_context_files
+from pi.coding.resources.discovery import ContextFiles, find_context_files
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.context_files import PromptFiles, find_prompt_files
+from pi.coding.resources.discovery import PromptFiles, find_prompt_files
 from pi.coding.resources.sources import BadResource
 from tests.coding.files.unprivileged import locked_folder
 

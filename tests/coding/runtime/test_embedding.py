@@ -16,7 +16,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.models.starting import UnknownModel
-from pi.coding.resources.context_files import ContextFile
+from pi.coding.resources.discovery import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime.embedding import (
     create_agent_session,

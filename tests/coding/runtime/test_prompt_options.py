@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.coding.extension_host.events.policy import forced_prompt, options_from, with_options
 from pi.coding.extension_host.events.run import BeforeAgentStartEvent
 from pi.coding.prompt import PromptParts, ToolNote, prompt_sections
-from pi.coding.resources.context_files import PromptFiles
+from pi.coding.resources.discovery import PromptFiles
 
 PARTS = PromptParts(
     cwd="/x",

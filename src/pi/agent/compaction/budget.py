@@ -16,7 +16,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.token_estimate import CHARACTERS_PER_TOKEN, counted_tokens, message_tokens
+from pi.ai.transcript import CHARACTERS_PER_TOKEN, counted_tokens, message_tokens
 from pi.base.records import Record, replace
 
 Tokens: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]

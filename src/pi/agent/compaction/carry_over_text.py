@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
-from pi.agent.compaction.file_operations import FileLists, file_blocks
-from pi.agent.compaction.text import shortened, wrap_in_tag
-from pi.ai.token_estimate import CHARACTERS_PER_TOKEN
+from pi.agent.compaction.text import FileLists, file_blocks, shortened, wrap_in_tag
+from pi.ai.transcript import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 
 PART_OF_KEPT = 0.15

@@ -10,10 +10,16 @@ from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estim
 from pi.agent.compaction.carry_over import CarryOver
 from pi.agent.compaction.carry_over_text import fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.file_operations import FileLists, file_blocks, file_operations
 from pi.agent.compaction.prepare import Preparation
 from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions
-from pi.agent.compaction.text import newest, serialise, without_blocks
+from pi.agent.compaction.text import (
+    FileLists,
+    file_blocks,
+    file_operations,
+    newest,
+    serialise,
+    without_blocks,
+)
 from pi.ai.messages import Usage
 from pi.ai.models.model import Model
 from pi.base.records import Record

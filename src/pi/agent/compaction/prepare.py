@@ -15,14 +15,8 @@ from pi.agent.compaction.budget import (
 from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected, without_visible
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.file_operations import (
-    FileLists,
-    FileOps,
-    by_operation,
-    file_lists,
-    file_operations,
-)
 from pi.agent.compaction.summarise import SummaryInstructions
+from pi.agent.compaction.text import FileLists, FileOps, by_operation, file_lists, file_operations
 from pi.ai.messages import Json, Message
 from pi.base.records import Record
 

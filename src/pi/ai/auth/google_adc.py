@@ -23,9 +23,9 @@ import msgspec
 from pi.ai.auth.ambient import NO_GOOGLE_AUTH, PROJECT_VARIABLES, credential_file
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import HttpError, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import HttpResponse
 from pi.ai.messages import Json
 from pi.base.files import read_regular
 

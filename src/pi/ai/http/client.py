@@ -8,13 +8,17 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 
 from pi.ai.http.connect import Proxy, Route, choose_proxy, connect, proxy_refusal
-from pi.ai.http.connection import Connection
+from pi.ai.http.connection import (
+    MAX_BODY_BYTES,
+    Connection,
+    HttpExchange,
+    HttpResponse,
+    ResponseStream,
+)
 from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
-from pi.ai.http.request import Headers, HttpRequest, encode_head
-from pi.ai.http.response import MAX_BODY_BYTES, HttpExchange, HttpResponse, ResponseStream
+from pi.ai.http.request import Headers, HttpRequest, encode_head, parse_url
 from pi.ai.http.response_parser import ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
-from pi.ai.http.urls import parse_url
 from pi.base.records import replace
 
 MAX_RESTING_PER_ROUTE = 8

@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from pi.ai.http.addresses import AddressPolicy
-from pi.ai.http.connection import Connection
+from pi.ai.http.connection import Connection, HttpExchange
 from pi.ai.http.errors import (
     NO_TIMEOUTS,
     ConnectFailed,
@@ -20,10 +20,8 @@ from pi.ai.http.errors import (
     TimedOut,
     os_reason,
 )
-from pi.ai.http.request import HeaderPairs, encode_lines
-from pi.ai.http.response import HttpExchange
+from pi.ai.http.request import HeaderPairs, Origin, basic_authorization, encode_lines, parse_url
 from pi.ai.http.tls import TlsContext, tls_failure
-from pi.ai.http.urls import Origin, basic_authorization, parse_url
 from pi.base.records import Record
 
 # Connects to a name with several addresses, trying the next while the last is slow.

@@ -23,9 +23,9 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import ResponseStream
 from pi.ai.http.errors import HttpError
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import ResponseStream
 from pi.ai.http.tls import TlsSettings
 from pi.ai.local.weights import SMOLLM2, BadWeights, Weights, cannot_write, installed, unpack
 from pi.base.errors import PiError

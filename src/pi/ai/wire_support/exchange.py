@@ -18,9 +18,9 @@ from pi.ai.errors import (
     RateLimited,
 )
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import ResponseStream
 from pi.ai.http.errors import HttpError, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import ResponseStream
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions
@@ -73,8 +73,11 @@ class Decoder(Protocol):
     finished: bool
     """Set by the wire's last event, or by its error: nothing after it is read."""
 
-    def feed(self, name: str, data: bytes) -> None:
-        """Decode one event. Raises ``ProviderError`` for an error inside the stream."""
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode the events of one chunk up to the last one of the response.
+
+        Raises ``ProviderError`` for an error inside the stream.
+        """
         ...
 
     def end(self) -> None:
@@ -94,6 +97,7 @@ class EventFramer(Protocol):
     """Splits a body into events."""
 
     first_bytes: bytes
+    seen_event: bool
 
     def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
         """Returns the events that ``chunk`` completes."""
@@ -252,18 +256,14 @@ async def _read(
     flush: Flush,
     keep_alives: KeepAliveLimit,
 ) -> None:
-    feed = decoder.feed
     hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
     allowance = Allowance(builder)
-    some = False
     try:
         async for chunk in response.chunks():
             allowance.spend(len(chunk))
-            for name, data in frames.feed(chunk):
-                feed(name, data)
-                some = True
-                if decoder.finished:
-                    return
+            decoder.feed(frames.feed(chunk))
+            if decoder.finished:
+                return
             keep_alives.received(news=builder.has_news)
             flush()
             if hesitant is not None:
@@ -271,12 +271,10 @@ async def _read(
     except HttpError:
         if hesitant is None or hesitant.over_after is None:
             raise
-    for name, data in frames.finish():
-        feed(name, data)
-        some = True
-        if decoder.finished:
-            return
-    if not some:
+    decoder.feed(frames.finish())
+    if decoder.finished:
+        return
+    if not frames.seen_event:
         raise _said_instead(frames.first_bytes) or BadAnswer(
             "The server closed the connection without an answer."
         )

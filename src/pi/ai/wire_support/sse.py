@@ -38,7 +38,7 @@ class SseReader:
         """Where to search in the held data: a blank line may be split."""
         self.first_bytes = b""
         """The start of the data before the first event, to explain a stream without events."""
-        self._seen_event = False
+        self.seen_event = False
         self.last_event_id = ""
         """``id`` of the latest complete event with one, for ``Last-Event-ID`` of a reconnect."""
         self.retry: int | None = None
@@ -49,7 +49,7 @@ class SseReader:
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """Returns the events that ``chunk`` completes; raises ``AnswerTooLarge``."""
-        if not self._seen_event and len(self.first_bytes) < MAX_START_BYTES:
+        if not self.seen_event and len(self.first_bytes) < MAX_START_BYTES:
             self.first_bytes += chunk[:MAX_START_BYTES]
         self._held += chunk
         recent = self._last_byte + chunk
@@ -91,7 +91,7 @@ class SseReader:
             events = self._parsed(whole.removeprefix(_BYTE_ORDER_MARK))
             if events:
                 self._expect(events[-1][0])
-        self._seen_event = self._seen_event or bool(events)
+        self.seen_event = self.seen_event or bool(events)
         return events
 
     def _alike(self, whole: bytes) -> list[ServerEvent] | None:

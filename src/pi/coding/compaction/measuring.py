@@ -20,8 +20,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.token_estimate import counted_tokens, message_tokens
-from pi.ai.transcript import checkpoint
+from pi.ai.transcript import checkpoint, counted_tokens, message_tokens
 from pi.base.records import Record, replace
 from pi.coding.session.context import (
     Edits,

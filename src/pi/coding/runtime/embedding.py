@@ -24,8 +24,7 @@ from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
 from pi.coding.extension_host.discovery.finding import ExtensionOptions, Factory
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.resources.context_files import ContextFile
-from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
+from pi.coding.resources.discovery import ContextFile, ProvidedResources, ResourceOptions
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.resources.sources import read_text
 from pi.coding.runtime.assemble import assemble

@@ -9,8 +9,8 @@ import pytest
 from pi.ai.auth.errors import LoginFailed
 from pi.ai.auth.oauth.browser import CallbackListener
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import HttpResponse
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import HttpResponse
 
 
 async def visit(

@@ -29,7 +29,7 @@ class Answer:
     def feed(self, *events: Any, name: str = "") -> Answer:
         for event in events:
             data = event if isinstance(event, bytes) else json.dumps(event).encode()
-            self.decoder.feed(name, data)
+            self.decoder.feed([(name, data)])
         return self
 
     @property
@@ -366,7 +366,7 @@ def test_a_mutated_recording_raises_nothing_but_provider_errors(data: st.DataObj
     try:
         for name, event in (*reader.feed(mutated), *reader.finish()):
             if not answer.decoder.finished:
-                answer.decoder.feed(name, event)
+                answer.decoder.feed([(name, event)])
         if not answer.decoder.finished:
             answer.decoder.end()
     except ProviderError as error:

@@ -34,7 +34,7 @@ class Answer:
     def feed(self, *events: tuple[str, Any]) -> Answer:
         for name, data in events:
             raw = data if isinstance(data, bytes) else msgspec.json.encode(data)
-            self.decoder.feed(name, raw)
+            self.decoder.feed([(name, raw)])
         return self
 
     @property

@@ -47,7 +47,7 @@ def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMess
     decoder, builder = new_decoder(*tools)
     for event in events:
         assert not decoder.finished
-        decoder.feed("", event if isinstance(event, bytes) else json.dumps(event).encode())
+        decoder.feed([("", event if isinstance(event, bytes) else json.dumps(event).encode())])
     if not decoder.finished:
         decoder.end()
     assert decoder.finished
@@ -60,8 +60,8 @@ def failure(*events: Json) -> tuple[ProviderError, AssistantMessage]:
     decoder, builder = new_decoder()
     *before, last = (json.dumps(event).encode() for event in events)
     for event in before:
-        decoder.feed("", event)
+        decoder.feed([("", event)])
     with pytest.raises(ProviderError) as caught:
-        decoder.feed("", last)
+        decoder.feed([("", last)])
         decoder.end()
     return caught.value, builder.message()

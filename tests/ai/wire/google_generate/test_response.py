@@ -70,7 +70,7 @@ def test_after_a_finish_reason_a_short_silence_is_the_end(
     decoder, _ = new_decoder()
 
     for event in events:
-        decoder.feed("", json.dumps(event).encode())
+        decoder.feed([("", json.dumps(event).encode())])
 
     assert (decoder.over_after, decoder.finished) == (over_after, False)
 
@@ -103,7 +103,7 @@ def test_of_several_finish_reasons_the_last_counts() -> None:
 @pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_that_ends_without_a_finish_reason_is_an_error() -> None:
     decoder, _ = new_decoder()
-    decoder.feed("", json.dumps(chunk({"text": "part"})).encode())
+    decoder.feed([("", json.dumps(chunk({"text": "part"})).encode())])
 
     with pytest.raises(BadAnswer, match="without finishReason") as caught:
         decoder.end()
@@ -265,6 +265,6 @@ def test_what_was_counted_is_known_while_the_answer_streams() -> None:
     decoder, builder = new_decoder()
     event = chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "candidatesTokenCount": 1})
 
-    decoder.feed("", json.dumps(event).encode())
+    decoder.feed([("", json.dumps(event).encode())])
 
     assert builder.message().usage == Usage(input=9, output=1, total_tokens=10)

@@ -90,7 +90,7 @@ def test_an_event_that_is_not_json_is_quoted() -> None:
     decoder, _ = new_decoder()
 
     with pytest.raises(BadAnswer, match="<html>busy</html>"):
-        decoder.feed("", b"<html>busy</html>")
+        decoder.feed([("", b"<html>busy</html>")])
 
 
 # Whatever comes ----------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def feed_all(events: list[bytes]) -> None:
     decoder, builder = new_decoder(EDIT)
     try:
         for event in events:
-            decoder.feed("", event)
+            decoder.feed([("", event)])
             builder.message()
             if decoder.finished:
                 return

@@ -32,7 +32,7 @@ class Answer:
     def feed(self, *chunks: Any) -> Answer:
         for chunk in chunks:
             raw = chunk if isinstance(chunk, bytes) else msgspec.json.encode(chunk)
-            self.decoder.feed("", raw)
+            self.decoder.feed([("", raw)])
         return self
 
     @property

@@ -122,7 +122,7 @@ def decoded(
     finished = False
     try:
         for event in events:
-            decoder.feed("", event)
+            decoder.feed([("", event)])
             if finished := decoder.finished:
                 break
         if not finished:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pi.ai.json_text import parse_arguments
 from pi.ai.messages import Json, Text
-from pi.ai.wire.openai_completions import tool_calls
+from pi.ai.wire.openai_completions import response
 from tests.ai.wire.openai_completions.chats import DONE, Answer, arguments_of, calls, decoded, says
 
 
@@ -185,8 +185,8 @@ def test_long_arguments_are_not_parsed_again_for_every_name(
         parsed.append(len(text))
         return parse_arguments(text)
 
-    monkeypatch.setattr(tool_calls, "parse_arguments", counted)
-    monkeypatch.setattr(tool_calls, "PARSED_ALWAYS", 100)
+    monkeypatch.setattr(response, "parse_arguments", counted)
+    monkeypatch.setattr(response, "PARSED_ALWAYS", 100)
     pieces = [call("a" * 10, id=f"c{n}", name="write") for n in range(2000)]
 
     answer = joined(call('{"a":"', id="c", name="write"), *pieces, call('"}'))

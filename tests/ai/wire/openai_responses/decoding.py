@@ -62,7 +62,7 @@ def decoded(
     reader, builder = decoder(model, text_arguments)
     for each in events:
         assert not reader.finished
-        reader.feed("", each if isinstance(each, bytes) else json_bytes(each))
+        reader.feed([("", each if isinstance(each, bytes) else json_bytes(each))])
     assert reader.finished
     assert builder.final is not None
     return builder.final

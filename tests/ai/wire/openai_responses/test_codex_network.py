@@ -7,7 +7,7 @@ import pytest
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connect import Proxy
 from pi.ai.http.errors import HttpError
-from pi.ai.http.urls import Origin
+from pi.ai.http.request import Origin
 from pi.ai.wire.openai_responses.codex_websocket import network_arguments, proxy_url
 
 PLAIN = "ws://127.0.0.1:9/x"

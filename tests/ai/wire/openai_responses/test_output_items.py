@@ -215,10 +215,10 @@ def test_arguments_in_every_shape_give_the_same_call(events: list[Json]) -> None
 def test_a_call_that_is_summed_up_differently_is_not_run() -> None:
     reader, _ = decoder()
     for each in (added(0, **function()), arguments(0, '{"path":"a"}')):
-        reader.feed("", json_bytes(each))
+        reader.feed([("", json_bytes(each))])
 
     with pytest.raises(BadAnswer, match="other arguments for peek"):
-        reader.feed("", json_bytes(done(0, **function('{"path":"b"}'))))
+        reader.feed([("", json_bytes(done(0, **function('{"path":"b"}'))))])
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")

@@ -101,10 +101,10 @@ def test_an_error_inside_the_stream_is_a_typed_error(
     last: Json, expected: type[ProviderError], retryable: bool
 ) -> None:
     reader, builder = decoder()
-    reader.feed("", json_bytes(PART))
+    reader.feed([("", json_bytes(PART))])
 
     with pytest.raises(expected) as problem:
-        reader.feed("", json_bytes(last))
+        reader.feed([("", json_bytes(last))])
 
     assert problem.value.retryable is retryable
     assert reader.finished
@@ -114,7 +114,7 @@ def test_an_error_inside_the_stream_is_a_typed_error(
 @pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_that_ends_without_its_last_event_is_no_answer() -> None:
     reader, _ = decoder()
-    reader.feed("", json_bytes(PART))
+    reader.feed([("", json_bytes(PART))])
 
     with pytest.raises(BadAnswer) as problem:
         reader.end()
@@ -201,7 +201,7 @@ def test_events_that_say_nothing_to_us_are_ignored(odd: bytes) -> None:
 def test_the_name_of_an_event_is_its_type_where_the_data_does_not_say_it() -> None:
     reader, builder = decoder()
 
-    reader.feed("response.output_text.delta", b'{"delta":"ok","output_index":0}')
+    reader.feed([("response.output_text.delta", b'{"delta":"ok","output_index":0}')])
 
     assert builder.message().text == "ok"
 
@@ -222,7 +222,7 @@ def test_data_that_is_not_json_is_a_bad_answer(data: bytes) -> None:
     reader, _ = decoder()
 
     with pytest.raises(BadAnswer, match="not JSON"):
-        reader.feed("", data)
+        reader.feed([("", data)])
 
 
 def test_words_after_the_end_of_their_item_are_not_added() -> None:

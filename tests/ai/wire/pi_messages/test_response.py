@@ -32,7 +32,7 @@ class Answer:
     def feed(self, *events: Any) -> Answer:
         for event in events:
             raw = event if isinstance(event, bytes) else msgspec.json.encode(event)
-            self.decoder.feed("", raw)
+            self.decoder.feed([("", raw)])
         return self
 
     @property

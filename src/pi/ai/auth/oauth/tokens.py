@@ -15,9 +15,9 @@ from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimi
 from pi.ai.failures import codes
 from pi.ai.failures.classify import from_http, from_status
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import BadResponse, HttpError, Timeouts
 from pi.ai.http.request import Headers, HttpRequest, user_agent
-from pi.ai.http.response import HttpResponse
 from pi.ai.messages import Json
 from pi.ai.request import Access
 from pi.base.clock import Clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, read_json
 from pi.ai.messages import Json, Usage
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE, replace
 
 # Token counts.
@@ -96,7 +98,18 @@ class MessagesDecoder:
         self._explanation = ""
         """Why the response stopped, in the provider's terms."""
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream ended without its last event."""
+        raise BadAnswer("The stream ended before the answer was complete.")
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event. Raises ``ProviderError`` for an error inside the stream."""
         try:
             event = _read_delta(data)
@@ -114,10 +127,6 @@ class MessagesDecoder:
             self._add_arguments(event.index, delta.partial_json)
         else:
             self._read_and_take(name, data)
-
-    def end(self) -> None:
-        """The stream ended without its last event."""
-        raise BadAnswer("The stream ended before the answer was complete.")
 
     def _read_and_take(self, name: str, data: bytes) -> None:
         if data.strip() == DONE:  # a gateway's own last event

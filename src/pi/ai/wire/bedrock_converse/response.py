@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import binascii
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from struct import Struct
 from struct import error as StructError
 from zlib import crc32
@@ -52,7 +52,7 @@ class EventStreamReader:
         """Bytes needed before anything can be decoded."""
         self.first_bytes = b""
         """The start of a body without frames, to explain it."""
-        self._seen_event = False
+        self.seen_event = False
         self._names: dict[bytes, str] = {}
         """Decoded header blocks: a response repeats a handful of them."""
 
@@ -70,7 +70,7 @@ class EventStreamReader:
         while size - at >= _PRELUDE.size:
             length, headers_length, checksum = _PRELUDE.unpack_from(data, at)
             if (computed := crc32(data[at : at + 8])) != checksum:
-                if not self._seen_event:  # not an event stream: a page, or JSON
+                if not self.seen_event:  # not an event stream: a page, or JSON
                     self.first_bytes = data[:MAX_FIRST_BYTES]
                     self._held, self._needed = bytearray(self.first_bytes), _PRELUDE.size
                     return
@@ -90,7 +90,7 @@ class EventStreamReader:
             if crc32(rest, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
                 raise BadAnswer("An event of the stream is damaged: its checksum is wrong.")
             split = 4 + headers_length
-            self._seen_event = True
+            self.seen_event = True
             yield self._event(rest[4:split], rest[split:])
             at = end
             self._needed = _PRELUDE.size
@@ -98,7 +98,7 @@ class EventStreamReader:
 
     def finish(self) -> list[ServerEvent]:
         """Returns nothing: an incomplete frame is not an event."""
-        if not self._seen_event:
+        if not self.seen_event:
             self.first_bytes = bytes(self._held[:MAX_FIRST_BYTES])
         return []
 
@@ -221,7 +221,22 @@ class ConverseDecoder:
         self._closed: dict[int | None, int] = {}
         """How many blocks with an index are complete."""
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream ended: complete if only the usage is missing after a stop reason."""
+        if self._stopped is None:
+            raise BadAnswer("Stream ended without messageStop")
+        self._complete(self._stopped)
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         if name == "contentBlockDelta":
             event = _read(data)
@@ -231,14 +246,6 @@ class ConverseDecoder:
             raise _failure(name.removeprefix(EXCEPTION), data)
         else:
             self._take_mark(name, _read(data))
-
-    def end(self) -> None:
-        """The stream ended: complete if only the usage is missing after a stop reason."""
-        if self._stopped is None:
-            raise BadAnswer("Stream ended without messageStop")
-        self._complete(self._stopped)
-
-    # What arrives ------------------------------------------------------------------------------
 
     def _take_mark(self, name: str, event: _Event) -> None:
         """Handle events around the deltas."""

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.http.urls import parse_url
+from pi.ai.http.request import parse_url
 from pi.ai.request import Call
 from pi.base.records import Record
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -21,6 +21,7 @@ from pi.ai.wire.google_generate.chunks import (
     decode,
     decode_lenient,
 )
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
 # Flattened arguments of tool calls. Geminis sometimes send ``{"edits[0].path": "a"}`` instead of
@@ -145,7 +146,22 @@ class GenerateDecoder:
         self._tally = UsageCounter()
         builder.count_with(self._tally.usage)
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream is over: finish, if there was a finish reason."""
+        if self.over_after is None:
+            raise BadAnswer("Stream ended without finishReason")
+        self._finish()
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         try:
             chunk = decode(data)
@@ -164,14 +180,6 @@ class GenerateDecoder:
                 if part is not None:
                     self._take(part)
         self._note_reason(candidate.finish_reason or "", candidate.finish_message)
-
-    def end(self) -> None:
-        """The stream is over: finish, if there was a finish reason."""
-        if self.over_after is None:
-            raise BadAnswer("Stream ended without finishReason")
-        self._finish()
-
-    # What arrives ------------------------------------------------------------------------------
 
     def _take(self, part: Part) -> None:
         text, signature = part.text, part.thought_signature

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, fitted, json_text, read_json
 from pi.ai.messages import Usage
 from pi.ai.wire.mistral_conversations.request import short_id
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
 STOP_REASONS: dict[str, CompleteReason] = {
@@ -106,7 +107,22 @@ class CompletionDecoder:
         self._stopped: str | None = None
         self._counted = False
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream ended: complete if only the usage is missing after a finish reason."""
+        if self._stopped is None:
+            raise BadAnswer("Stream ended without finish_reason")
+        self._complete(self._stopped)
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         if data == DONE:
             self._complete(self._stopped or "stop")
@@ -126,14 +142,6 @@ class CompletionDecoder:
             self._count(chunk.usage)
         if self._stopped is not None and self._counted:
             self._complete(self._stopped)
-
-    def end(self) -> None:
-        """The stream ended: complete if only the usage is missing after a finish reason."""
-        if self._stopped is None:
-            raise BadAnswer("Stream ended without finish_reason")
-        self._complete(self._stopped)
-
-    # What arrives ------------------------------------------------------------------------------
 
     def _take(self, delta: _Delta) -> None:
         content = delta.content

@@ -23,7 +23,7 @@ from pi.ai.errors import ProviderError, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connect import Proxy
 from pi.ai.http.errors import HttpError
-from pi.ai.http.urls import parse_url
+from pi.ai.http.request import parse_url
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.request import Transport
@@ -116,7 +116,7 @@ class CodexSocket:
                     allowance.spend(len(frame))
                     begun = begun or self._begins(frame, turn.builder)
                     if begun:
-                        turn.decoder.feed("", frame)
+                        turn.decoder.feed([("", frame)])
                         turn.flush()
         except ConnectionClosed as error:
             if error.sent is not None and error.sent.code == MESSAGE_TOO_BIG:

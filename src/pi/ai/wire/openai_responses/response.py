@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from pi.ai.json_text import read_lenient
 from pi.ai.messages import Json, Usage
 from pi.ai.models.model import TIER_FACTORS
 from pi.ai.wire.openai_responses.output_items import OutputItems, Place
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
 TEXT_DELTA = "response.output_text.delta"
@@ -73,7 +74,20 @@ class ResponsesDecoder:
             "error": self._on_error,
         }
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream ended too early."""
+        raise BadAnswer("The stream ended before the response was complete.")
+
+    # What grows ----------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event; raises ``ProviderError`` for an error or invalid JSON."""
         try:
             event = _decode(data)
@@ -91,12 +105,6 @@ class ResponsesDecoder:
             except RecursionError as error:
                 raise BadAnswer("The server sent an event that is nested too deeply.") from error
         # Other events are newer than this module, or about the server's own tools.
-
-    def end(self) -> None:
-        """The stream ended too early."""
-        raise BadAnswer("The stream ended before the response was complete.")
-
-    # What grows ----------------------------------------------------------------------------------
 
     def _on_text(self, event: ResponseEvent) -> None:
         if event.delta and (place := self._place(event)) not in self._closed:

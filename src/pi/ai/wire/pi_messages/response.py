@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, get_args
 
 import msgspec
@@ -14,6 +14,7 @@ from pi.ai.failures.classify import from_error_object, from_status
 from pi.ai.http.request import Headers
 from pi.ai.json_text import parse_arguments, read_lenient
 from pi.ai.messages import ToolCall, Usage
+from pi.ai.wire_support.sse import ServerEvent
 from pi.base.clock import Clock
 from pi.base.records import UNREADABLE
 
@@ -56,7 +57,20 @@ class EventDecoder:
         self._closed: dict[int | None, int] = {}
         """How many blocks with an index are complete."""
 
-    def feed(self, name: str, data: bytes) -> None:
+    def feed(self, events: Iterable[ServerEvent]) -> None:
+        """Decode events up to the last one of the response."""
+        for name, data in events:
+            self._take_event(name, data)
+            if self.finished:
+                return
+
+    def end(self) -> None:
+        """The stream ended without a final event."""
+        raise BadAnswer("Stream ended without done")
+
+    # Blocks ------------------------------------------------------------------------------------
+
+    def _take_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         try:
             event = _decode(data)
@@ -84,12 +98,6 @@ class EventDecoder:
                 self._fail(event)
             case _:
                 pass  # the start, and unknown newer events
-
-    def end(self) -> None:
-        """The stream ended without a final event."""
-        raise BadAnswer("Stream ended without done")
-
-    # Blocks ------------------------------------------------------------------------------------
 
     def _close(self, event: _Event) -> None:
         """Apply content sent only at the end; then nothing more comes under this index."""

@@ -32,8 +32,8 @@ from pi.coding.models.registry import Resolver
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
+    from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.request import HttpRequest
-    from pi.ai.http.response import HttpResponse, ResponseStream
 
 
 Asked: TypeAlias = str | Sequence[Message] | Request

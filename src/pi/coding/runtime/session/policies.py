@@ -1,19 +1,178 @@
-"""Small policies of a session: repetition, interrupts, image fitting, retry control."""
+"""Small policies of a session: repetition, interrupts, image fitting, retry control.
+
+Repetition is repeated text in a response, or identical tool calls in a row: some models repeat text
+until their output limit, or call the same tool with the same arguments without end. Such a response
+is cut and requested again, such a call is refused with a reason; if the model does not stop, the
+run is ended. Tables of numbers look repetitive but are legitimate, so only text that contains a
+word counts.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from functools import partial
 
-from pi.agent.policy import Policy, ToolRefused
-from pi.agent.repetition import Repetition, RepetitionLimits
+from pi.agent.policy import (
+    Boundary,
+    Interrupt,
+    Next,
+    Partial,
+    Policy,
+    Request,
+    StopRun,
+    ToolRefused,
+)
 from pi.agent.tools.tool import ToolResult
-from pi.ai.messages import Image, Text, ToolCall
-from pi.base.records import replace
+from pi.ai.events import Delta, ToolCallDelta
+from pi.ai.messages import Image, Json, Text, ToolCall
+from pi.base.records import Record, replace
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.settings.settings import Settings
+
+_STEP = 500
+"""Characters between two checks."""
+_MARK = 24
+"""Length of the suffix whose previous occurrence determines the length of the repeated piece."""
+_WORD = r"(?i)\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b"
+"""Letters that are not part of a number, hexadecimal ones included."""
+
+
+class RepetitionLimits(Record):
+    """Repetition limits."""
+
+    repeats: int = 8
+    """Repeats of a piece of text in a row."""
+    characters: int = 1000
+    """Minimum total length of the repeats: a line of dashes is not a repetition."""
+    longest: int = 1000
+    """Maximum length of a piece."""
+    cuts: int = 1
+    """Responses per prompt that are cut and requested again before the run is ended."""
+    calls: int = 5
+    """Identical calls in a row with the same result before the call is refused."""
+    refusals: int = 3
+    """Refusals of that call before the run is ended."""
+
+
+class Repetition(Policy):
+    """Cuts repetitive responses and refuses repeated calls."""
+
+    def __init__(self, limits: RepetitionLimits | None = None) -> None:
+        self._limits = limits or RepetitionLimits()
+        self._answer = _Answer(self._limits)
+        self._calls = _Calls()
+        self._cuts = 0
+
+    async def before_request(self, request: Request) -> Request:
+        """Reset for a new response."""
+        self._answer = _Answer(self._limits)
+        return request
+
+    def on_delta(self, delta: Delta, answer: Partial) -> None:
+        """Cut a repetitive response. Tool arguments are not checked: file content may repeat."""
+        if isinstance(delta, ToolCallDelta) or not self._answer.circles(delta.delta):
+            return
+        self._cuts += 1
+        if self._cuts > self._limits.cuts:
+            raise StopRun(
+                f"Stopped: the model repeated the same text in {self._cuts} answers.", exit_code=1
+            )
+        raise Interrupt("The answer repeated itself.")
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        """Refuse a call that was made too often in a row."""
+        made = self._calls.made(call)
+        refusals = made - self._limits.calls
+        if refusals > self._limits.refusals:
+            reason = f"Stopped: the model made the same call of {call.name} {made} times in a row."
+            raise StopRun(reason, exit_code=1)
+        if refusals > 0:
+            raise ToolRefused(
+                f"This very call of {call.name} was made {self._limits.calls} times in a row and "
+                "gave the same each time, so it was not run again. Do something else, or say "
+                "what keeps you from going on."
+            )
+        return call
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Restart the count if a call returned something new."""
+        self._calls.gave(call, result)
+        return result
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """Restart the count with each prompt."""
+        if at.kind == "prompt":
+            self._calls = _Calls()
+            self._cuts = 0
+        return at.next
+
+
+class _Answer:
+    """The end of the text of one response."""
+
+    def __init__(self, limits: RepetitionLimits) -> None:
+        self._limits = limits
+        self._room = limits.longest * limits.repeats + limits.characters + _MARK
+        self._seen = ""
+        self._unseen: list[str] = []
+        self._left = _STEP
+
+    def circles(self, words: str) -> bool:
+        """Whether the text repeats itself; checked every ``_STEP`` characters."""
+        self._unseen.append(words)
+        self._left -= len(words)
+        if self._left > 0:
+            return False
+        self._seen = "".join((self._seen, *self._unseen))[-self._room :]
+        self._unseen, self._left = [], _STEP
+        return repeats(self._seen, self._limits)
+
+
+class _Calls:
+    """The last call, and how often it was made in a row."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, Json] | None = None
+        self._ids: set[str] = set()
+        """Its call ids: policies may have changed the arguments that ran."""
+        self._times = 0
+        self._given: tuple[Text | Image, ...] | None = None
+
+    def made(self, call: ToolCall) -> int:
+        """Count the call; returns how often it was made since its result last changed."""
+        if self._last != (call.name, call.arguments):
+            self._last, self._ids = (call.name, call.arguments), set()
+            self._times, self._given = 0, None
+        self._ids.add(call.id)
+        self._times += 1
+        return self._times
+
+    def gave(self, call: ToolCall, result: ToolResult) -> None:
+        """Record the result of a call."""
+        if call.id in self._ids:
+            if self._given not in (None, result.content):
+                self._times = 1
+            self._given = result.content
+
+
+def repeats(text: str, limits: RepetitionLimits) -> bool:
+    """Whether ``text`` ends with too many repeats of one piece."""
+    mark = text[-_MARK:]
+    before = text.rfind(mark, 0, -1) if text else -1
+    if before < 0:
+        return False
+    length = len(text) - len(mark) - before
+    piece = text[-length:]
+    times = max(limits.repeats, -(-limits.characters // length))
+    return (
+        length <= limits.longest
+        and text.endswith(piece * times)
+        and re.search(_WORD, piece * 2)
+        is not None  # twice: a word may cross the boundary of two pieces
+    )
 
 
 class RepetitionSettings(RepetitionLimits):

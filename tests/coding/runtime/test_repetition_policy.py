@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from pi.agent.errors import CannotContinue
 from pi.agent.policy import Next
-from pi.agent.repetition import Repetition, RepetitionLimits, repeats
 from pi.agent.tools.define import tool
 from pi.ai.messages import Interruption
+from pi.coding.runtime.session.policies import Repetition, RepetitionLimits, repeats
 from pi.testing import Reply, call, calls, says, thinks
 from tests.agent.agents import Stage
 
