@@ -94,6 +94,7 @@ async def test_ctrl_c_after_an_interruption_clears_what_returned_to_the_editor(
         theatre.type(CTRL_C)
         await theatre.sees("aborted")
         await theatre.until(lambda: "\nand be quick\n" in theatre.screen)
+        await theatre.loses("again to exit")  # it would clear what returned
         theatre.type(CTRL_C)
         await theatre.until(lambda: "\nand be quick\n" not in theatre.screen)
         assert not theatre.app.has_ended

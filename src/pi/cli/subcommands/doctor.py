@@ -145,7 +145,7 @@ async def _settings_problems(
         for each in check.problems()
     ]
     await registry.models.close()
-    fits = f"{check.count} values, all valid"
+    fits = f"{check.count} value{'s' * (check.count != 1)}, all valid"
     return found or [CheckResult(level="good", topic="settings", text=fits)]
 
 
@@ -210,8 +210,9 @@ def _providers(registry: ModelRegistry) -> CheckResult:
             advice="Set a variable such as ANTHROPIC_API_KEY, or run `pi auth login`."
             " `pi -p --model demo/tour hello` needs no key.",
         )
-    names = ", ".join(f"{row.id} ({len(registry.models.get_models(row.id))})" for row in usable)
-    return CheckResult(level="good", topic="credentials", text=f"{names} models")
+    counts = ((row.id, len(registry.models.get_models(row.id))) for row in usable)
+    names = ", ".join(f"{name} ({count} model{'s' * (count != 1)})" for name, count in counts)
+    return CheckResult(level="good", topic="credentials", text=names)
 
 
 def _shell(host: Machine, settings: Settings) -> CheckResult:

@@ -117,6 +117,8 @@ class KeyActions:
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Stops the agent; queued messages return to the editor."""
         await self._speaking.take_back()
+        if self._composer.text:
+            self._leaving.end_hint()
         await abort()
 
     def _twice(self, port: SessionPort) -> None:

@@ -307,6 +307,11 @@ class QuitKeys:
                 return True
         return False
 
+    def end_hint(self) -> None:
+        """Removes the hint, e.g. because text returned to the editor: the next press clears it."""
+        if self._end_hint is not None:
+            self._end_hint()
+
     def _clear(self) -> None:
         has_text = bool(self._composer.text)
         if self._end_hint is not None:

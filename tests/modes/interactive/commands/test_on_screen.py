@@ -187,9 +187,10 @@ async def compacted(tmp_path: Path) -> Path:
     async with play.playing():
         assert play.session is not None
         play.session.settings.override({"compaction.keepRecentTokens": 500})
-        for words in ("Always write tests. First question", "second question", "third question"):
-            play.send(words)
-            await play.rests()
+        # Each answer is awaited: a prompt that is sent before the run ends would steer that run.
+        await play.asks("Always write tests. First question", " first answer")
+        await play.asks("second question", " second answer")
+        await play.asks("third question", " third answer")
         play.send("/compact")
         await play.sees("── Compacted")
         await play.asks("fourth question", " fourth answer")

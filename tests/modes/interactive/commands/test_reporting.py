@@ -54,6 +54,9 @@ async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -
         reported = on.screen.printed(200)
         assert f"pi            {__version__}" in reported.replace("✓ ", "")
         assert str(on.stage.agent_dir) in reported
+        assert " Doctor\n" in reported
+        assert "terminal      terminal at stdin and stdout" in reported
+        assert "no terminal" not in reported
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")

@@ -189,8 +189,8 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("exit", "", "alias of /quit", "application.quit"),
     _row("context", "", "show what fills the window of the model", "session.context"),
     _row("doctor", "", "check the installation, like `pi doctor`", "application.doctor"),
-    _row("init", "[wishes]", "ask the model to draft AGENTS.md", prompt=INIT),
-    _row("review", "[what]", "ask the model to review the changes", prompt=REVIEW),
+    _row("init", "[instructions]", "ask the model to draft AGENTS.md", prompt=INIT),
+    _row("review", "[target]", "ask the model to review the changes", prompt=REVIEW),
     _row("debug", "", "write the screen content to a file", "application.debug", listed=False),
 )
 # fmt: on

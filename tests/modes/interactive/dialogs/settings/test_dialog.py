@@ -25,7 +25,7 @@ def opened(tmp_path: Path, **values: Any) -> FakeScreen:
     folder.mkdir()
     (folder / "settings.json").write_text(json.dumps(values))
     settings = Settings.of(folder, tmp_path)
-    models = SimpleNamespace(available=lambda: [NEAR, FAR])
+    models = SimpleNamespace(registry=SimpleNamespace(get_available=lambda: [NEAR, FAR]))
     port = SimpleNamespace(settings=settings, models=models)
     return FakeScreen(tmp_path, cast("SessionPort", port))
 
