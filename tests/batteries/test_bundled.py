@@ -98,7 +98,7 @@ def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
     ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", "-e", str(path), piped=asked)
 
     (answer,) = [each for each in map(json.loads, ended.out.splitlines()) if "id" in each]
-    assert [each["name"] for each in answer["data"]["commands"]] == ["timebox"]
+    assert [each["name"] for each in answer["data"]["commands"]] == ["timebox", "todo"]
     assert ended.err == "[]\n"
     assert "Extension timebox\n  --timebox <value>" in cli.run("--help").out
 

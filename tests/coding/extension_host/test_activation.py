@@ -94,7 +94,7 @@ def test_a_setting_with_a_value_is_a_trigger(raw: dict[str, object], expected: b
     manifest = waiting_for("setting:tui.line")
 
     assert depends_on_session(manifest)
-    assert is_triggered(session(), Settings.in_memory(raw), manifest) is expected
+    assert is_triggered(session(), Settings.in_memory(raw), (), manifest) is expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("todo", True), ("other", False)])
@@ -106,7 +106,17 @@ def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: b
     manifest = waiting_for("entry:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(log, Settings.in_memory(), manifest) is expected
+    assert is_triggered(log, Settings.in_memory(), (), manifest) is expected
+
+
+@pytest.mark.parametrize(("selected", "expected"), [(("read", "todo"), True), (("read",), False)])
+def test_a_tool_that_is_selected_by_name_is_a_trigger(
+    selected: tuple[str, ...], expected: bool
+) -> None:
+    manifest = waiting_for("selected:todo")
+
+    assert depends_on_session(manifest)
+    assert is_triggered(session(), Settings.in_memory(), selected, manifest) is expected
 
 
 def test_triggers_of_use_do_not_depend_on_the_session() -> None:

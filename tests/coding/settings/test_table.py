@@ -13,6 +13,7 @@ from msgspec.structs import fields
 import pi
 from pi.base.records import Record
 from pi.batteries.status_engine.config import SETTING, declare
+from pi.batteries.todo.adapter import SETTINGS as TODO
 from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
 from pi.coding.runtime.session.compaction import Strategies
 from pi.coding.settings.table import (
@@ -56,7 +57,8 @@ def read_by_the_program() -> dict[str, Any]:
         found |= _leaves(kind(), "".join(f"{part}." for part in place))
     status = Declared()
     declare(status)
-    return found | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
+    batteries = {name: default for name, _, default, _ in TODO}
+    return found | batteries | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
 
 
 def _leaves(record: Record, below: str) -> dict[str, Any]:
@@ -114,7 +116,11 @@ def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
             path = setting.name.removeprefix(below).split(".")
             break
     else:
-        assert setting.name.startswith(SETTING)
+        kinds = {name: kind for name, kind, _, _ in TODO}
+        assert setting.name.startswith(SETTING) or setting.name in kinds
+        if setting.name in kinds:
+            for value in _examples(setting):
+                msgspec.convert(value, kinds[setting.name])
         return
     for value in _examples(setting):
         msgspec.convert(_nested(path, value), kind)

@@ -5,7 +5,7 @@ Imported at start-up, also if there are no extensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
@@ -80,11 +80,14 @@ class DormantExtensions:
             self._commands = self._declared()
         return self._commands
 
-    def is_triggered(self, log: SessionLog, settings: Settings) -> bool:
-        """Whether the session or its settings contain a trigger of one of them."""
+    def is_triggered(self, log: SessionLog, settings: Settings, selected: Collection[str]) -> bool:
+        """Whether the session or its settings contain a trigger of one of them.
+
+        ``selected`` are the tools that the user selected by name.
+        """
         manifests = (candidate.declared() for candidate in self._candidates.values())
         return any(
-            is_triggered(log, settings, each)
+            is_triggered(log, settings, selected, each)
             for each in manifests
             if supports_mode(each, self._mode)
         )

@@ -188,6 +188,11 @@ class ToolsPort(Protocol):
         """The names of the active tools."""
         ...
 
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The tools that the user selected by name, whether or not they exist."""
+        ...
+
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those that extensions hide."""
         ...

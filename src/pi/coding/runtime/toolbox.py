@@ -90,6 +90,15 @@ class Toolbox:
         return tuple(name for name in names if name not in filter.without)
 
     @property
+    def selected(self) -> tuple[str, ...]:
+        """Return the tools that the user selected by name, whether or not they exist."""
+        filter, usual = self._filter, self._workspace.settings.values.default_tools
+        if not filter.any:
+            return ()
+        names = usual if filter.only is None else filter.only
+        return tuple(name for name in names if name not in filter.without)
+
+    @property
     def active_names(self) -> tuple[str, ...]:
         """Return the names of the active tools."""
         return self._active_names(self._contributed())

@@ -321,6 +321,12 @@ _TOOLS = group(
             number("bash.autoBackground.thresholdMs", "Background after", "Milliseconds after which a command is moved.", 60_000),
         ),
     ),
+    *applied(
+        "reload",
+        switch("todo.enabled", "Todo list", "Give models the todo tool, and show the list above the editor.", on=False),
+    ),
+    number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
+    number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
 )

@@ -12,7 +12,7 @@ A single file contains it as a block of comments, in the form of PEP 723::
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -44,7 +44,7 @@ ALWAYS = ("startup", "session")
 """Triggers without a name."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
-    *("flag", "entry", "setting", "mode"),
+    *("flag", "entry", "setting", "selected", "mode"),
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -89,6 +89,7 @@ class Manifest(Record, rename=None):
     ``startup``, ``session``: every session. ``flag:x``: the command line has ``--x``. ``mode:x``:
     pi runs as ``interactive``, ``print``, ``json`` or ``rpc``. ``entry:x``: the opened session has
     a custom entry of that type. ``setting:a.b``: the setting is neither ``null`` nor ``false``.
+    ``selected:x``: ``--tools`` or the setting ``defaultTools`` names the tool.
     ``command:x``: ``/x`` is typed. ``event:x``: the event is emitted. ``tool:x``: the tool is
     called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
     ``prefix:x``: input starts with the prefix.
@@ -226,11 +227,18 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
 
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session or its settings."""
-    return bool(manifest.triggers("entry") or manifest.triggers("setting"))
+    return any(manifest.triggers(kind) for kind in ("entry", "setting", "selected"))
 
 
-def is_triggered(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
-    """Whether a session or its settings contain a trigger of the extension."""
+def is_triggered(
+    log: SessionLog, settings: Settings, selected: Collection[str], manifest: Manifest
+) -> bool:
+    """Whether a session or its settings contain a trigger of the extension.
+
+    ``selected`` are the tools that the user selected by name.
+    """
+    if any(name in selected for name in manifest.triggers("selected")):
+        return True
     return _is_set(settings, manifest) or _holds_entry(log, set(manifest.triggers("entry")))
 
 

@@ -67,7 +67,8 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 
         def begun(event: Any) -> bool:
             session = instance.link.session
-            return is_triggered(session.entries.log, session.settings, manifest)
+            selected = session.tools.selected
+            return is_triggered(session.entries.log, session.settings, selected, manifest)
 
         awaited["session_start"].append(begun)
     return awaited

@@ -118,7 +118,8 @@ class ExtensionHosting:
 
     def _wake_triggered(self) -> None:
         """Create the host if dormant extensions wait for the content of the session."""
-        if self.dormant.is_triggered(self._core.log, self._core.workspace.settings):
+        core = self._core
+        if self.dormant.is_triggered(core.log, core.workspace.settings, core.toolbox.selected):
             self.make_host()
 
     async def _discover_resources(self, event: SessionStartEvent) -> None:

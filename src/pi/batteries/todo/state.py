@@ -1,0 +1,371 @@
+"""The task list: phases with tasks, the operations on it, and its text forms. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from pi.extension import Record, replace
+
+Status: TypeAlias = Literal["pending", "in_progress", "completed", "abandoned"]
+Operation: TypeAlias = Literal["init", "start", "done", "rm", "drop", "append", "view"]
+
+CLOSED: frozenset[Status] = frozenset({"completed", "abandoned"})
+MARKS: dict[Status, str] = {
+    "pending": " ",
+    "in_progress": "/",
+    "completed": "x",
+    "abandoned": "-",
+}
+"""Checkbox characters of the Markdown form."""
+_STATUS_OF_MARK: dict[str, Status] = {
+    **{mark: status for status, mark in MARKS.items()},
+    "": "pending",
+    "X": "completed",
+    ">": "in_progress",
+    "~": "abandoned",
+}
+DEFAULT_PHASE = "Todos"
+"""The phase of tasks that stand above the first heading of an edited list."""
+
+
+class Task(Record):
+    """One task."""
+
+    content: str
+    status: Status = "pending"
+
+
+class Phase(Record):
+    """A named group of tasks."""
+
+    name: str
+    tasks: tuple[Task, ...] = ()
+
+
+class PhaseItems(Record):
+    """A phase of ``init``."""
+
+    phase: str
+    items: tuple[str, ...]
+
+
+class TodoOp(Record):
+    """One operation of a batch."""
+
+    op: Operation
+    list: tuple[PhaseItems, ...] | None = None
+    task: str | None = None
+    phase: str | None = None
+    items: tuple[str, ...] | None = None
+
+
+class Batch(Record):
+    """The result of a batch. With errors, ``phases`` are those from before."""
+
+    phases: tuple[Phase, ...]
+    errors: tuple[str, ...] = ()
+    read_only: bool = False
+    completed: tuple[tuple[str, str], ...] = ()
+    """Phase and content of the tasks that the batch completed."""
+
+
+Phases: TypeAlias = tuple[Phase, ...]
+
+
+def apply_batch(phases: Phases, ops: Sequence[TodoOp]) -> Batch:
+    """Apply ``ops`` in order. One error discards the whole batch.
+
+    Later operations are still checked after an error, so that the model sees all errors at once.
+    """
+    if all(op.op == "view" for op in ops):
+        return Batch(phases=phases, read_only=True)
+    changed, errors = phases, []
+    for op in ops:
+        changed, found = _apply(changed, op)
+        errors += found
+    if errors:
+        # A half-applied batch would make the natural retry fail with "already exists".
+        return Batch(phases=phases, errors=tuple(errors))
+    changed = normalise(changed)
+    return Batch(phases=changed, completed=tuple(_completed(phases, changed)))
+
+
+def normalise(phases: Phases) -> Phases:
+    """Make exactly one open task ``in_progress``: the first of several, else the first pending."""
+    statuses = [task.status for _, task in tasks_of(phases)]
+    if "in_progress" in statuses:
+        active = statuses.index("in_progress")
+    elif "pending" in statuses:
+        active = statuses.index("pending")
+    else:
+        return phases
+    places = iter(range(len(statuses)))
+
+    def status(task: Task) -> Task:
+        place = next(places)
+        if place == active:
+            return replace(task, status="in_progress")
+        return replace(task, status="pending") if task.status == "in_progress" else task
+
+    return tuple(replace(phase, tasks=tuple(map(status, phase.tasks))) for phase in phases)
+
+
+def tasks_of(phases: Phases) -> Iterator[tuple[Phase, Task]]:
+    """All tasks in order, with their phases."""
+    return ((phase, task) for phase in phases for task in phase.tasks)
+
+
+def open_tasks(phases: Phases) -> list[tuple[Phase, Task]]:
+    """The tasks that are neither completed nor abandoned."""
+    return [(phase, task) for phase, task in tasks_of(phases) if task.status not in CLOSED]
+
+
+def without_closed(phases: Phases) -> Phases:
+    """Only the open tasks; phases without any are left out."""
+    kept = (
+        replace(phase, tasks=tuple(task for task in phase.tasks if task.status not in CLOSED))
+        for phase in phases
+    )
+    return tuple(phase for phase in kept if phase.tasks)
+
+
+# As JSON ------------------------------------------------------------------------------------------
+
+
+def to_json(phases: Phases) -> list[dict[str, Any]]:
+    """The phases as the details of a result and as the data of an entry."""
+    return [
+        {
+            "name": phase.name,
+            "tasks": [{"content": task.content, "status": task.status} for task in phase.tasks],
+        }
+        for phase in phases
+    ]
+
+
+def phases_of(details: object) -> Phases | None:
+    """The phases in the details of a result; ``None`` if they have another form."""
+    if not isinstance(details, Mapping) or not isinstance(details.get("phases"), list | tuple):
+        return None
+    found = []
+    for phase in details["phases"]:
+        match phase:
+            case {"name": str(name), "tasks": [*tasks]}:
+                found.append(Phase(name=name, tasks=tuple(filter(None, map(_task_of, tasks)))))
+            case _:
+                return None
+    return tuple(found)
+
+
+def _task_of(found: object) -> Task | None:
+    match found:
+        case {"content": str(content), "status": status} if status in MARKS:
+            return Task(content=content, status=status)
+        case _:
+            return None
+
+
+# Operations ---------------------------------------------------------------------------------------
+
+
+def _apply(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
+    match op.op:
+        case "init":
+            return _init(phases, op.list)
+        case "append":
+            return _append(phases, op)
+        case "view":
+            return phases, []
+        case "start":
+            return _start(phases, op.task)
+        case "done" | "drop" | "rm":
+            return _mark_or_remove(phases, op)
+
+
+def _init(phases: Phases, given: Sequence[PhaseItems] | None) -> tuple[Phases, list[str]]:
+    if not given:
+        return phases, ["Missing list for init operation"]
+    errors = [f'Duplicate phase "{name}" in init list' for name in _twice(p.phase for p in given)]
+    items = [item for phase in given for item in phase.items]
+    errors += [f'Duplicate task "{item}" in init list' for item in _twice(items)]
+    if not all(phase.phase.strip() for phase in given):
+        errors.append("Missing phase name")
+    if not all(item.strip() for item in items):
+        errors.append("Missing task content")
+    if errors:
+        return phases, errors
+    return tuple(
+        Phase(name=phase.phase, tasks=tuple(Task(content=item) for item in phase.items))
+        for phase in given
+    ), []
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for name in names:
+        if name in seen:
+            twice[name] = None
+        seen.add(name)
+    return [*twice]
+
+
+def _append(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
+    if not op.phase or not op.phase.strip():
+        return phases, ["Missing phase name for append operation"]
+    if not op.items:
+        return phases, ["Missing items for append operation"]
+    if not all(item.strip() for item in op.items):
+        return phases, ["Missing task content"]
+    known = {task.content for _, task in tasks_of(phases)}
+    again = [item for item in dict.fromkeys(op.items) if item in known]
+    again += [item for item in _twice(op.items) if item not in known]
+    if again:
+        return phases, [f'Task "{item}" already exists' for item in again]
+    added = tuple(Task(content=item) for item in op.items)
+    if all(phase.name != op.phase for phase in phases):
+        return (*phases, Phase(name=op.phase, tasks=added)), []
+    place = next(n for n, phase in enumerate(phases) if phase.name == op.phase)
+    grown = replace(phases[place], tasks=phases[place].tasks + added)
+    return (*phases[:place], grown, *phases[place + 1 :]), []
+
+
+def _start(phases: Phases, content: str | None) -> tuple[Phases, list[str]]:
+    place, errors = _find_task(phases, content)
+    if place is None:
+        return phases, errors
+
+    def status(here: tuple[int, int], task: Task) -> Task:
+        if here == place:
+            return replace(task, status="in_progress")
+        return replace(task, status="pending") if task.status == "in_progress" else task
+
+    return _mapped(phases, status), []
+
+
+def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
+    """``done``, ``drop`` and ``rm`` of a task, of a phase, or of all tasks."""
+    if op.task is not None:
+        place, errors = _find_task(phases, op.task)
+        if place is None:
+            return phases, errors
+        targets = {place}
+    elif op.phase is not None:
+        if not op.phase.strip():
+            return phases, ["Missing phase name"]
+        numbers = [n for n, phase in enumerate(phases) if phase.name == op.phase]
+        if not numbers:
+            return phases, [f'Phase "{op.phase}" not found']
+        targets = {(numbers[0], n) for n in range(len(phases[numbers[0]].tasks))}
+    else:
+        targets = {(p, n) for p, phase in enumerate(phases) for n in range(len(phase.tasks))}
+    if op.op == "rm":
+        return tuple(
+            replace(
+                phase,
+                tasks=tuple(task for n, task in enumerate(phase.tasks) if (p, n) not in targets),
+            )
+            for p, phase in enumerate(phases)
+        ), []
+    status: Status = "completed" if op.op == "done" else "abandoned"
+    return _mapped(
+        phases, lambda here, task: replace(task, status=status) if here in targets else task
+    ), []
+
+
+def _mapped(phases: Phases, change: Any) -> Phases:
+    return tuple(
+        replace(phase, tasks=tuple(change((p, n), task) for n, task in enumerate(phase.tasks)))
+        for p, phase in enumerate(phases)
+    )
+
+
+def _find_task(phases: Phases, content: str | None) -> tuple[tuple[int, int] | None, list[str]]:
+    if content is None or not content.strip():
+        return None, ["Missing task content"]
+    for p, phase in enumerate(phases):
+        for n, task in enumerate(phase.tasks):
+            if task.content == content:
+                return (p, n), []
+    hint = "" if any(phase.tasks for phase in phases) else " (the list is empty: use init first)"
+    return None, [f'Task "{content}" not found{hint}']
+
+
+def _completed(before: Phases, after: Phases) -> Iterator[tuple[str, str]]:
+    done = {task.content for _, task in tasks_of(before) if task.status == "completed"}
+    for phase, task in tasks_of(after):
+        if task.status == "completed" and task.content not in done:
+            yield phase.name, task.content
+
+
+# Text forms ---------------------------------------------------------------------------------------
+
+
+def summary(batch: Batch) -> str:
+    """The result for the model: errors, remaining tasks, progress, and all phases."""
+    lines = [f"Errors: {'; '.join(batch.errors)}"] if batch.errors else []
+    if not any(phase.tasks for phase in batch.phases):
+        if not batch.errors:
+            lines.append("Todo list is empty." if batch.read_only else "Todo list cleared.")
+        return "\n".join(lines)
+    left = open_tasks(batch.phases)
+    if left:
+        lines.append(f"Remaining items ({len(left)}):")
+        lines += [f"  - {task.content} [{task.status}] ({phase.name})" for phase, task in left]
+    else:
+        lines.append("Remaining items: none.")
+    number, current = _current(batch.phases)
+    closed = sum(task.status in CLOSED for task in current.tasks)
+    lines.append(
+        f'Phase {number}/{len(batch.phases)} "{current.name}":'
+        f" {closed}/{len(current.tasks)} tasks closed"
+    )
+    for phase in batch.phases:
+        lines.append(f"  {phase.name}:")
+        lines += [f"    [{MARKS[task.status]}] {task.content}" for task in phase.tasks]
+    return "\n".join(lines)
+
+
+def _current(phases: Phases) -> tuple[int, Phase]:
+    """The first phase with an open task, else the last one; with its number."""
+    for number, phase in enumerate(phases, 1):
+        if any(task.status not in CLOSED for task in phase.tasks):
+            return number, phase
+    return len(phases), phases[-1]
+
+
+def to_markdown(phases: Phases) -> str:
+    """Headings and checklist items, for an editor."""
+    blocks = (
+        "\n".join([f"# {phase.name}", *(f"- [{MARKS[t.status]}] {t.content}" for t in phase.tasks)])
+        for phase in phases
+    )
+    return "\n\n".join(blocks) + "\n" if phases else ""
+
+
+def from_markdown(text: str) -> tuple[Phases, tuple[str, ...]]:
+    """Parse the Markdown form. Returns the phases, and a message per line that is invalid."""
+    phases: dict[str, list[Task]] = {}
+    current, errors = DEFAULT_PHASE, []
+    seen: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        if heading := re.fullmatch(r"#{1,6}\s+(.*?)\s*", line):
+            current = heading[1] or DEFAULT_PHASE
+            phases.setdefault(current, [])
+        elif item := re.fullmatch(r"\s*[-*+]\s+\[(.?)\]\s+(.*?)\s*", line):
+            status = _STATUS_OF_MARK.get(item[1])
+            if status is None:
+                errors.append(f"Line {number}: unknown mark [{item[1]}]; use [ ], [/], [x] or [-].")
+            elif not item[2] or item[2] in seen:
+                errors.append(f'Line {number}: Task "{item[2]}" already exists')
+            else:
+                seen.add(item[2])
+                phases.setdefault(current, []).append(Task(content=item[2], status=status))
+        else:
+            errors.append(f"Line {number}: expected '# Phase' or '- [ ] task', found: {line[:60]}")
+    found = tuple(Phase(name=name, tasks=tuple(tasks)) for name, tasks in phases.items())
+    return normalise(found), tuple(errors)

@@ -1,0 +1,51 @@
+"""The tool call of the task list in the transcript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi.batteries.todo.state import Phase, Task, to_json
+from pi.batteries.todo.views import panel, todo
+from pi.coding.port.drawing import PlainTheme
+from pi.extension import ToolView, ViewOptions
+
+LONG = (
+    Phase(name="P", tasks=tuple(Task(content=f"p{n}", status="completed") for n in range(6))),
+    Phase(name="Q", tasks=tuple(Task(content=f"q{n}") for n in range(6))),
+)
+
+
+def call(**fields: Any) -> ToolView:
+    details = {"phases": to_json(LONG)}
+    return ToolView(**{"id": "1", "name": "todo", "arguments": {}, "details": details, **fields})
+
+
+def test_collapsed_shows_eight_tasks_and_expanded_all() -> None:
+    collapsed = todo(call(state="done"), ViewOptions(), PlainTheme())
+    expanded = todo(call(state="done"), ViewOptions(expanded=True), PlainTheme())
+
+    assert collapsed is not None
+    assert expanded is not None
+    assert collapsed[0] == "6/12"
+    assert collapsed[-3:] == ["  ☐ q0", "  ☐ q1", "… 4 more"]
+    assert expanded[-1] == "  ☐ q5"
+
+
+def test_a_running_or_failed_call_has_the_usual_view() -> None:
+    assert todo(call(state="running"), ViewOptions(), PlainTheme()) is None
+    assert todo(call(state="failed"), ViewOptions(), PlainTheme()) is None
+    assert todo(call(state="done", details=None), ViewOptions(), PlainTheme()) is None
+
+
+def test_the_panel_shows_the_tasks_around_the_current_one() -> None:
+    rows = panel(LONG, PlainTheme())
+
+    assert rows[0] == "Todo Q · 6/12"
+    assert rows[1:4] == ["  ✔ p4", "  ✔ p5", "  ☐ q0"]
+    assert rows[-1] == "  … 4 more; /todo shows all"
+
+
+def test_control_characters_of_a_task_do_not_reach_the_terminal() -> None:
+    rows = panel((Phase(name="P", tasks=(Task(content="a\x1b[31m\nb"),)),), PlainTheme())
+
+    assert all("\x1b" not in row and "\n" not in row for row in rows)
