@@ -8,7 +8,7 @@ import pytest
 from scripts.screenshots.__main__ import DESIGN, IMAGES, SHOTS, record, take
 
 EXPECTED = {
-    "transcript": ("Show me around", "1 + print"),
+    "transcript": ("Show me around", "1+print("),
     "tree": ("Session Tree", "user: Show me around"),
     "models": ("> sonnet", "anthropic/"),
 }
