@@ -56,6 +56,7 @@ def _start(
     home = Path(environ.get("HOME") or Path.home())
     return AppOptions(
         load=phase("session:load")(_load),
+        load_rest=phase("session:load-rest")(_load_rest),
         open=open_behind_the_screen,
         commands=_commands,
         ask_trust=partial(_ask_trust, home=home),
@@ -96,8 +97,14 @@ def _without_session(problem: PiError) -> int:
 def _load() -> None:
     """Imports what the session and its screen need: this takes longer than the first frame."""
     import pi.cli.opening
-    import pi.modes.interactive.commands.table
     import pi.modes.interactive.session_lifecycle  # noqa: F401 - imported for its side effect
+
+
+def _load_rest() -> None:
+    """Imports what is not needed until the first prompt: commands, Markdown, views of tools."""
+    import pi.modes.interactive.commands.table
+    import pi.modes.interactive.transcript.tool_views
+    import pi.tui.widgets.markdown.widget  # noqa: F401 - imported for its side effect
 
 
 def _commands(ui: Ui) -> Commands:

@@ -112,6 +112,7 @@ def main(folder: Path, replies: Sequence[Reply]) -> int:
     environ = {**os.environ, "HOME": str(home)}
     start = AppOptions(
         load=lambda: None,
+        load_rest=lambda: None,
         open=lambda opening: _open(opening, replies, environ),
         commands=_commands,
         ask_trust=_never,

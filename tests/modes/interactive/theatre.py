@@ -139,6 +139,7 @@ class Theatre:
         stage = self.stage
         return AppOptions(
             load=lambda: None,
+            load_rest=lambda: None,
             open=self._open,
             commands=self._commands,
             ask_trust=self.ask_trust,

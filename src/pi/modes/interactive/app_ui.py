@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -66,6 +65,8 @@ async def edit_text(
     Raises ``EditorFailed`` if the editor ended with an error, as vim does for ``:cq``, or if the
     file cannot be written or read; ``SpawnFailed`` if it could not be started.
     """
+    import tempfile  # deferred: only for an external editor
+
     try:
         with tempfile.TemporaryDirectory(prefix="pi-edit-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / f"prompt{suffix}"

@@ -137,6 +137,7 @@ class SessionLifecycle:
         self._introduce(opened)
         self._regions.open(opened)
         self._tasks.start(self._watch(), name="watching files")
+        await asyncio.to_thread(self._start.load_rest)  # the footer is painted meanwhile
         await self._begin(opened)
 
     async def close(self) -> str:

@@ -95,6 +95,8 @@ class AppOptions(Record):
 
     load: Callable[[], None]
     """Imports what ``open`` needs. Runs in a thread, so that keys are handled meanwhile."""
+    load_rest: Callable[[], None]
+    """Imports what the first prompt needs, once the open session is shown; also in a thread."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
     ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]

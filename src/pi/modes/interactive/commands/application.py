@@ -187,7 +187,9 @@ async def doctor(ui: Ui, arguments: str) -> None:
         raise PiError(f"`pi doctor` failed: {errors or 'it did not answer in time.'}")
     text = sanitise(done.output.decode("utf-8", "replace")).rstrip()
     # The child writes to a pipe; the screen that shows its lines is a terminal.
-    text = re.sub(r"^(. terminal +)no terminal", r"\1terminal at stdin and stdout", text, flags=re.M)
+    text = re.sub(
+        r"^(. terminal +)no terminal", r"\1terminal at stdin and stdout", text, flags=re.M
+    )
     ui.add_output(HangingText([ui.theme.heading("Doctor"), *text.split("\n")]))
 
 

@@ -10,7 +10,6 @@ from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
 from pi.modes.interactive.transcript.block import MarkdownKind, RendererHooks, ToolCallState
-from pi.modes.interactive.transcript.tool_views.view import wrapped
 
 
 class ExtensionViews(RendererHooks):
@@ -84,4 +83,7 @@ class ExtensionViews(RendererHooks):
         # A view may contain text of a model or a session file, including control sequences.
         safe = [sanitise_keeping_style(row) for row in rows]
         # A view that returns text does not know the width: its lines are wrapped, not truncated.
+        # Deferred: the footer is shown before the views of tools are loaded.
+        from pi.modes.interactive.transcript.tool_views.view import wrapped
+
         return fitting(safe if kind == "status" else wrapped(safe, width), width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.messages import Image
 from pi.base.terminal_text import one_line
@@ -21,7 +21,9 @@ from pi.modes.interactive.transcript.block import (
 )
 from pi.tui.component import PROMPT_MARK
 from pi.tui.text.width import pad_to_width
-from pi.tui.widgets.markdown.widget import Markdown
+
+if TYPE_CHECKING:
+    from pi.tui.widgets.markdown.widget import Markdown
 
 Kind: TypeAlias = Literal["text", "thinking"]
 
@@ -38,6 +40,13 @@ _SKILL = re.compile(
 )
 _FILE = re.compile(r'<file name="([^"]+)">(?=\n|</file>)')
 _FILE_END = "</file>"
+
+
+def _new_markdown(*arguments: Any, **options: Any) -> Markdown:
+    # Deferred: the footer is shown before Markdown is loaded.
+    from pi.tui.widgets.markdown.widget import Markdown
+
+    return Markdown(*arguments, **options)
 
 
 class UserBlock(Block):
@@ -74,7 +83,7 @@ class UserBlock(Block):
         return shown + self._pictures.rows(self._images, width)
 
     def _markdown(self, text: str) -> Markdown:
-        return Markdown(
+        return _new_markdown(
             text,
             0,
             0,
@@ -127,7 +136,7 @@ class CustomBlock(Block):
         super().__init__(look)
         self._label = one_line(label)
         theme = look.theme.markdown_in("customMessageText")
-        self._markdown = Markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
+        self._markdown = _new_markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
 
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
@@ -224,7 +233,7 @@ class _Part:
         self._is_complete = False
         is_thought = kind == "thinking"
         said: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
-        self._markdown = Markdown(
+        self._markdown = _new_markdown(
             "",
             look.pad,
             0,

@@ -18,12 +18,10 @@ from pi.modes.interactive.transcript.block import (
     hanging,
     more_rows,
 )
-from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted_output
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.markdown.widget import Markdown
 
 # Formats provider errors. Pure.
 
@@ -210,6 +208,9 @@ class DividerBlock(Block):
         row = f"{line('──')} {theme.paint('muted')(title)} {line(tail)}"
         rows = [truncate_to_width(row, width, "")]
         if is_open:
+            # Deferred: the footer is shown before Markdown is loaded.
+            from pi.tui.widgets.markdown.widget import Markdown
+
             rows += Markdown(self._text, self.look.pad, 0, theme.thinking).render(width)
         return rows
 
@@ -265,6 +266,9 @@ class UserBashBlock(Block):
         mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)
         titles = self._titles(mode(sign), width - 1)
         inside = max(width - 3, 1)
+        # Deferred: as above, for the views of tools.
+        from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted_output
+
         lines = painted_output(sanitise_keeping_style(self._text), self.look)
         rows = folded_tail(lines, BASH_ROWS, self.look, inside)
         if self._note:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.transcript.block import (
     Block,
@@ -12,10 +14,11 @@ from pi.modes.interactive.transcript.block import (
     hanging,
     more_rows,
 )
-from pi.modes.interactive.transcript.tool_views import view_of
-from pi.modes.interactive.transcript.tool_views.view import ToolView
 from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
+
+if TYPE_CHECKING:
+    from pi.modes.interactive.transcript.tool_views.view import ToolView
 
 LONG_SECONDS = 2.0
 """Seconds from which the duration is shown."""
@@ -182,6 +185,10 @@ def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: i
 
 def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """Returns the view of an extension, or of the tool."""
+    # Deferred: the footer is shown before the views of tools are loaded.
+    from pi.modes.interactive.transcript.tool_views import view_of
+    from pi.modes.interactive.transcript.tool_views.view import ToolView
+
     rows = look.views.tool(call, width, expanded=look.is_expanded)
     if rows is None:
         return view_of(call.name)(call, look, width)
