@@ -12,6 +12,7 @@ from msgspec.structs import fields
 
 import pi
 from pi.base.records import Record
+from pi.batteries.rich_files.adapter import SETTINGS as RICH_FILES
 from pi.batteries.status_engine.config import SETTING, declare
 from pi.batteries.todo.adapter import SETTINGS as TODO
 from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
@@ -57,7 +58,7 @@ def read_by_the_program() -> dict[str, Any]:
         found |= _leaves(kind(), "".join(f"{part}." for part in place))
     status = Declared()
     declare(status)
-    batteries = {name: default for name, _, default, _ in TODO}
+    batteries = {name: default for name, _, default, _ in TODO + RICH_FILES}
     return found | batteries | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
 
 
@@ -116,7 +117,7 @@ def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
             path = setting.name.removeprefix(below).split(".")
             break
     else:
-        kinds = {name: kind for name, kind, _, _ in TODO}
+        kinds = {name: kind for name, kind, _, _ in TODO + RICH_FILES}
         assert setting.name.startswith(SETTING) or setting.name in kinds
         if setting.name in kinds:
             for value in _examples(setting):

@@ -327,6 +327,15 @@ _TOOLS = group(
     ),
     number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
     number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),
+    *applied(
+        "reload",
+        switch("richFiles.enabled", "Rich files", "Let read and write open archives, SQLite databases, PDFs, notebooks and merge conflicts.", on=False),
+        *needing(
+            ("richFiles.enabled",),
+            switch("richFiles.generatedGuard", "Generated files", "Refuse to overwrite files that say that they are generated.", on=True),
+            switch("richFiles.shebangExecutable", "Executable scripts", "Make new files that begin with #! executable.", on=True),
+        ),
+    ),
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
 )

@@ -45,6 +45,7 @@ class Resource(Record):
 class ResourceHandler(Protocol):
     """Reads references; a handler with ``write(ref, text)`` also writes them.
 
+    ``write`` may return ``FileWritten`` with notes, or a whole ``ToolResult``.
     With ``list(ref)``, which returns names, ``ls`` works as well. With ``complete(prefix)`` the
     editor completes ``rest``. Both may be sync or async. With ``touches(ref)``, which returns the
     files that a write changes (the archive, not its entry), writes to the same file run in order.
@@ -176,6 +177,8 @@ def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
 
 async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     written = await writer_of(handler, ref)(ref, params.content)
+    if isinstance(written, ToolResult):
+        return written
     notes = written.notes if isinstance(written, FileWritten) else ()
     return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))
 

@@ -1,0 +1,143 @@
+"""Merge conflicts: finds the markers in a text, numbers the conflicts, replaces them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pi.extension import Record, ToolFailed
+
+MAX_FILE = 16 * 1024**2
+_START = re.compile(r"^<{7}(?: .*)?\r?$")
+_BASE = re.compile(r"^\|{7}(?: .*)?\r?$")
+_MIDDLE = re.compile(r"^={7}\r?$")
+_END = re.compile(r"^>{7}(?: .*)?\r?$")
+SIDES = ("ours", "theirs", "base", "both")
+
+
+class Conflict(Record):
+    """One conflict of a file, as it was when it was read."""
+
+    path: Path
+    line: int
+    text: str
+    """The whole block with its markers, including the last line break."""
+    ours: str
+    theirs: str
+    base: str | None = None
+
+    def side(self, name: str) -> str:
+        """The text of one side. Raises ``ToolFailed`` if there is none."""
+        match name:
+            case "ours":
+                return self.ours
+            case "theirs":
+                return self.theirs
+            case "both":
+                return self.ours + self.theirs
+            case "base" if self.base is not None:
+                return self.base
+            case "base":
+                raise ToolFailed(
+                    "This conflict has no base; git writes it with merge.conflictStyle=diff3."
+                )
+            case _:
+                raise ToolFailed(f"Unknown side {name!r}; there are {', '.join(SIDES)}.")
+
+
+def find_conflicts(path: Path, text: str) -> Iterator[Conflict]:
+    """Yield all complete conflicts of a text; a block without its end is skipped."""
+    lines = text.splitlines(keepends=True)
+    place = 0
+    while place < len(lines):
+        found = _block(lines, place) if _START.match(lines[place].rstrip("\n")) else None
+        if found is None:
+            place += 1
+            continue
+        base, middle, end = found
+        yield Conflict(
+            path=path,
+            line=place + 1,
+            text="".join(lines[place : end + 1]),
+            ours="".join(lines[place + 1 : middle if base is None else base]),
+            base=None if base is None else "".join(lines[base + 1 : middle]),
+            theirs="".join(lines[middle + 1 : end]),
+        )
+        place = end + 1
+
+
+def _block(lines: list[str], start: int) -> tuple[int | None, int, int] | None:
+    """The lines of the base, of the middle and of the end."""
+    base = middle = None
+    for place in range(start + 1, len(lines)):
+        line = lines[place].rstrip("\n")
+        if _START.match(line):
+            return None
+        if middle is None and base is None and _BASE.match(line):
+            base = place
+        elif middle is None and _MIDDLE.match(line):
+            middle = place
+        elif middle is not None and _END.match(line):
+            return base, middle, place
+    return None
+
+
+class ConflictRegistry:
+    """The conflicts that ``read`` has shown in this session, by number."""
+
+    def __init__(self) -> None:
+        self._conflicts: dict[int, Conflict] = {}
+        self._last = 0
+
+    def record(self, path: Path, text: str) -> dict[int, Conflict]:
+        """Number the conflicts of a file; unchanged ones keep their number."""
+        known = {c.text: n for n, c in self._conflicts.items() if c.path == path}
+        numbered: dict[int, Conflict] = {}
+        for conflict in find_conflicts(path, text):
+            number = known.pop(conflict.text, None)
+            if number is None:
+                self._last += 1
+                number = self._last
+            numbered[number] = conflict
+        self._conflicts = {n: c for n, c in self._conflicts.items() if c.path != path} | numbered
+        return numbered
+
+    def get(self, number: str) -> Conflict:
+        """The conflict of a number. Raises ``ToolFailed`` if there is none."""
+        found = self._conflicts.get(int(number)) if number.isascii() and number.isdigit() else None
+        if found is None:
+            numbers = ", ".join(map(str, self._conflicts)) or "none; read the conflicted file first"
+            raise ToolFailed(f"There is no conflict {number[:40]!r}. Known: {numbers}.")
+        return found
+
+    def all(self) -> dict[int, Conflict]:
+        """All known conflicts by number. Raises ``ToolFailed`` if there are none."""
+        if not self._conflicts:
+            raise ToolFailed("No conflicts are known; read the conflicted file first.")
+        return dict(self._conflicts)
+
+    def forget(self, number: int) -> None:
+        """Forget a resolved conflict."""
+        self._conflicts.pop(number, None)
+
+
+def resolved(text: str, conflict: Conflict, content: str) -> str:
+    """Return ``text`` with a conflict replaced. ``@ours`` and the like stand for a side.
+
+    Raises ``ToolFailed`` if the file has changed at that place.
+    """
+    places = [found.start() for found in re.finditer(re.escape(conflict.text), text)]
+    if not places:
+        raise ToolFailed(
+            f"The conflict at line {conflict.line} of {conflict.path.name} has changed;"
+            " read the file again."
+        )
+    # Of several equal conflicts it is the one nearest to the line where it was shown.
+    start = min(places, key=lambda at: abs(text.count("\n", 0, at) + 1 - conflict.line))
+    word = content.strip()
+    if word.startswith("@") and word[1:] in SIDES:
+        content = conflict.side(word[1:])
+    elif content and not content.endswith("\n") and conflict.text.endswith("\n"):
+        content += "\n"
+    return text[:start] + content + text[start + len(conflict.text) :]
