@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -167,3 +167,24 @@ def _text(error: BaseException) -> str:
         return str(error)
     except Exception:  # __str__ may be code of the extension
         return ""
+
+
+def check_value(what: str, value: Any, valid: Sequence[str]) -> Any:
+    """Return ``value``. Raises ``ExtensionError`` with a suggestion if it is not valid."""
+    if value in valid:
+        return value
+    raise ExtensionError(f"{value!r} is not {what}.", hint=valid_values(value, valid))
+
+
+def check_fields(what: str, fields: Iterable[str], valid: Sequence[str]) -> None:
+    """Raise ``ExtensionError`` with a suggestion for a field that does not exist."""
+    for field in fields:
+        check_value(f"a field of {what}", field, valid)
+
+
+def valid_values(value: Any, valid: Sequence[str], kind: str = "values") -> str:
+    """A hint that lists the valid values, after the one that was probably meant."""
+    from pi.base.fuzzy import did_you_mean  # lazy: only for messages
+
+    meant = did_you_mean(str(value), valid) if value else ""
+    return f"{meant} Valid {kind}: {', '.join(valid)}.".lstrip()

@@ -223,6 +223,7 @@ def build_extension(
         owner=owner,
         bus=state.bus,
         watchdog=state.watchdog,
+        dialogs=state.dialogs,
         facts=state.registries.facts,
         failed=state.failed,
     )
