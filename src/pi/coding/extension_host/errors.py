@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import UNSET, Record, UnsetType
 from pi.coding.bus import PASSED_ON
 
 T = TypeVar("T")
@@ -22,6 +22,12 @@ class ExtensionFailed(Record, tag="extension_error"):
     extension_path: str
     event: str
     error: str
+    hint: str | UnsetType = UNSET
+    """What to do next, if the error says so."""
+
+    def explain(self) -> str:
+        """The error and its hint as sentences, for the user."""
+        return PiError(self.error, hint=self.hint or "").explain()
 
 
 class ExtensionError(PiError):
@@ -36,6 +42,14 @@ class StaleSession(ExtensionError):
             "This handle belongs to a session that has ended.",
             hint="extension(pi) was called again for the new session; use its handles.",
         )
+
+
+class CommandExit(Exception):
+    """Ends a command, and the program with an exit code; raised by ``ctx.exit``."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
 
 
 class HandlerTimeout(Exception):

@@ -164,6 +164,10 @@ class ExtensionUI:
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
 
+    def write(self, text: str) -> None:
+        """Write to standard output in print mode; with a user interface, show it as a notice."""
+        self.notify(text)
+
     def set_status(self, key: str, text: str | None) -> None:
         """Show a text in the status line; ``None`` removes it."""
 

@@ -211,18 +211,35 @@ class ExtensionAPI:
         *,
         description: str = "",
         completions: Completions | None = None,
+        needs_run_here: bool = False,
     ) -> Registration:
-        """Call ``handler(arguments, ctx)`` for ``/name arguments``."""
-        return loaded_extension.add_command(self._instance, name, handler, description, completions)
+        """Call ``handler(arguments, ctx)`` for ``/name arguments``.
+
+        ``needs_run_here``: it is not offered for a session that only shows a remote one.
+        """
+        return loaded_extension.add_command(
+            self._instance, name, handler, description, completions, needs_run_here=needs_run_here
+        )
 
     def command(
-        self, name: str, *, description: str = "", completions: Completions | None = None
+        self,
+        name: str,
+        *,
+        description: str = "",
+        completions: Completions | None = None,
+        needs_run_here: bool = False,
     ) -> Callable[[C], C]:
         """``register_command`` as a decorator; the docstring is the description."""
 
         def decorate(function: C) -> C:
             text = description or loaded_extension.first_line(function)
-            self.register_command(name, function, description=text, completions=completions)
+            self.register_command(
+                name,
+                function,
+                description=text,
+                completions=completions,
+                needs_run_here=needs_run_here,
+            )
             return function
 
         return decorate
