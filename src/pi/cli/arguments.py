@@ -72,14 +72,19 @@ class Arguments(Record):
 
 
 def parse_arguments(
-    words: Sequence[str], extension_flags: Sequence[Flag] | None = None
+    words: Sequence[str],
+    extension_flags: Sequence[Flag] | None = None,
+    *,
+    own: Sequence[Flag] = (),
 ) -> Arguments:
     """Parses ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
 
     If no extension flags are given, an unknown option may belong to an extension; it is kept in
-    ``unresolved_words``.
+    ``unresolved_words``. ``own`` are flags of an extension that replace those of pi with that name.
     """
-    arguments = _Parser(words, FLAGS, extension_flags, attach=True).parsed()
+    replaced = {flag.name for flag in own}
+    flags = [flag for flag in FLAGS if flag.name not in replaced] if own else FLAGS
+    arguments = _Parser(words, flags, extension_flags, attach=True).parsed()
     for name in ("help", "version"):
         if name in arguments.options:
             return arguments  # --help works even if other arguments are invalid

@@ -36,6 +36,12 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
         from pi.cli.help import main_help
 
         declared = read_manifest_options(arguments, environ, Path.cwd())
+        if (own := declared.subcommands.get(arguments.command)) is not None:
+            from pi.cli.extension_options import subcommand_row
+            from pi.cli.help import command_help
+
+            sys.stdout.write(command_help(subcommand_row(arguments.command, own), _width()))
+            return 0
         sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
     return _run_session(arguments, environ)

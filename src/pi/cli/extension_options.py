@@ -15,8 +15,8 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.files import agent_directory
 from pi.base.records import Record, replace
-from pi.cli.arguments import Arguments, parse_arguments
-from pi.cli.options import Flag
+from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
+from pi.cli.options import HELP, CommandUsage, Flag, SubcommandRow
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
@@ -24,6 +24,7 @@ from pi.coding.extension_host.discovery.manifest import (
     ALWAYS,
     ExtensionFlag,
     Subcommand,
+    check_flag,
     declared_flag,
 )
 from pi.coding.resources.sources import Place, path_exists
@@ -70,12 +71,44 @@ def parse_extension_subcommand(
     words: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
     """Parses ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
-    arguments = parse_arguments(words[1:])
-    found = read_manifest_options(arguments, environ, cwd).subcommands.get(words[0])
+    try:
+        arguments = parse_arguments(words[1:])
+    except UsageError:  # an option of pi that the subcommand may define in another way
+        arguments = None
+    declared = read_manifest_options(arguments or Arguments(), environ, cwd)
+    found = declared.subcommands.get(words[0])
     if found is None:
         return None
+    if found.flags or arguments is None:
+        arguments = _parsed_with_own(words, found, declared.flags)
     options = {"print": True} if found.mode == "print" else {}
+    if not found.session:
+        options |= dict.fromkeys(WITHOUT_SESSION, True)
     return replace(arguments, command=words[0], options=arguments.options | options)
+
+
+WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
+"""Options of a subcommand that needs no conversation."""
+
+
+def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[Flag]) -> Arguments:
+    """Parses the words of a subcommand with its own options, and adds their defaults."""
+    own = [check_flag(declared_flag(*each)) for each in found.flags.items()]
+    rows = [extension_flag(words[0], flag) for flag in own]
+    arguments = parse_arguments(words[1:], [*others, *rows], own=rows)
+    given = {option.name: option for option in arguments.extension_options}
+    for flag in own:
+        if flag.name not in given and flag.default not in (None, False):
+            value = None if flag.default is True else str(flag.default)
+            given[flag.name] = ExtensionOption(name=flag.name, value=value)
+    return replace(arguments, extension_options=tuple(given.values()))
+
+
+def subcommand_row(name: str, found: Subcommand) -> SubcommandRow:
+    """Converts a subcommand of an extension to a row, for help and completion."""
+    usage = CommandUsage(usage=f"{name} {found.usage}".rstrip(), help=found.help)
+    flags = (extension_flag(name, declared_flag(*each)) for each in found.flags.items())
+    return SubcommandRow(name=name, forms=(usage,), flags=(*flags, HELP))
 
 
 def read_manifest_options(

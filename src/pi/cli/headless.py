@@ -27,7 +27,7 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import PromptInput, run_json, run_print
+from pi.modes.headless import PrintUI, PromptInput, run_json, run_print
 from pi.modes.phases import phase
 from pi.modes.stdio import Output, read_chunks
 
@@ -69,7 +69,8 @@ async def _run(
     cwd, host = Path.cwd(), Machine.from_environ(environ, report=print_error)
     for warning in warnings(arguments):
         print_error(warning)
-    build = await _reading(mode, cwd, host.home)
+    needs_session = "without_session" not in arguments.options
+    build = await _reading(mode, cwd, host.home, piped=needs_session)
     prompts = build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
@@ -81,12 +82,14 @@ async def _run(
         session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         mode="tui" if mode == "interactive" else mode,
-        last_resort=partial(_embedded_model, host) if mode == "print" else None,
+        last_resort=partial(_embedded_model, host) if mode == "print" and needs_session else None,
+        reports_skipped=needs_session,
         on_stall=_name_stalled,
     )
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
-    _introduce(built, verbose="verbose" in arguments.options)
+    if needs_session:
+        _introduce(built, verbose="verbose" in arguments.options)
     end_log = _start_log(host)
     when_ready()
     output = Output(stdout)
@@ -113,14 +116,14 @@ async def _run(
 
 
 async def _reading(
-    mode: Mode, cwd: Path, home: Path
+    mode: Mode, cwd: Path, home: Path, *, piped: bool
 ) -> Callable[[Arguments], Sequence[PromptInput]]:
     """Returns a function that builds the prompts with piped input; without prompts for RPC."""
     if mode == "rpc":
         return lambda arguments: ()
-    piped = await piped_input()
+    text = await piped_input() if piped else ""
     return lambda arguments: build_prompts(
-        arguments.prompts, arguments.files, piped, cwd=cwd, home=home
+        arguments.prompts, arguments.files, text, cwd=cwd, home=home
     )
 
 
@@ -169,6 +172,8 @@ async def _mode(
         await port.start()
         await server.run(read_chunks(0))
         return 0
+    if mode == "print":
+        port.extensions.attach(PrintUI(output), mode)
     await port.start()
     if mode == "json":
         return await run_json(port, prompts, output, print_error)

@@ -58,7 +58,10 @@ def main_help(
         if not command.is_alias
         for form in command.forms
     ]
-    forms += ((name, row.help) for name, row in (extension_commands or {}).items())
+    forms += (
+        (f"{name} {row.usage}".rstrip(), row.help)
+        for name, row in (extension_commands or {}).items()
+    )
     lines += _section("Commands", forms, width)
     flags = (*FLAGS, *extension_flags)
     for group in dict.fromkeys(flag.group for flag in flags):

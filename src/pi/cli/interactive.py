@@ -33,24 +33,30 @@ def run(
 
     ``when_ready`` is called after everything is loaded.
     """
+    opened: list[OpenedSession] = []
     try:
-        hint = run_guarded(until_signal(app.run(_start(arguments, environ, when_ready))))
+        hint = run_guarded(until_signal(app.run(_start(arguments, environ, when_ready, opened))))
     except TerminatedBySignal as ended:
         return 128 + ended.number
     except PiError as error:
         return _without_session(error)
     if hint:
         sys.stdout.write(f"{hint}\n")
-    return 0
+    # A command of an extension may request an exit code.
+    return next((code for each in opened if (code := each.port.extensions.exit_code)), 0)
 
 
 def _start(
-    arguments: Arguments, environ: Mapping[str, str], when_ready: Callable[[], None]
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    when_ready: Callable[[], None],
+    opened: list[OpenedSession],
 ) -> AppOptions:
     async def open_behind_the_screen(opening: OpenContext) -> OpenedSession:
         from pi.cli.opening import open_session  # deferred: see _load
 
-        return await open_session(arguments, environ, opening, when_ready)
+        opened.append(await open_session(arguments, environ, opening, when_ready))
+        return opened[-1]
 
     tui_mode = arguments.text("tui_mode")
     home = Path(environ.get("HOME") or Path.home())

@@ -187,7 +187,7 @@ FLAGS: tuple[Flag, ...] = (*_MODE, *_MODEL, *_SESSION, *_TOOLS, *_RESOURCES, *_O
 # Every ``pi <word>``, as data, for dispatch, help and completion.
 
 
-_HELP = switch("--help", "show this help", "-h")
+HELP = switch("--help", "show this help", "-h")
 _APPROVE = (
     switch("--approve", "trust the project for this run", "-a"),
     switch("--no-approve", "ignore project resources for this run", "-na"),
@@ -230,7 +230,7 @@ def _command(
     name: str, *forms: tuple[str, str], flags: tuple[Flag, ...] = (), module: str = ""
 ) -> SubcommandRow:
     rows = tuple(CommandUsage(usage=usage, help=help) for usage, help in forms)
-    return SubcommandRow(name=name, forms=rows, flags=(*flags, _HELP), module=module)
+    return SubcommandRow(name=name, forms=rows, flags=(*flags, HELP), module=module)
 
 
 _PACKAGES = "packages"
@@ -292,7 +292,7 @@ COMMANDS: tuple[SubcommandRow, ...] = (
     SubcommandRow(
         name="uninstall",
         forms=(CommandUsage(usage="uninstall <source>", help="remove a package"),),
-        flags=(_LOCAL, *_APPROVE, _HELP),
+        flags=(_LOCAL, *_APPROVE, HELP),
         module=_PACKAGES,
         is_alias=True,
     ),

@@ -13,6 +13,8 @@ from pi.ai.messages import AssistantMessage, Image
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.base.terminal_text import sanitise
+from pi.coding.extension_host.errors import ExtensionFailed
+from pi.coding.port.ui import ExtensionUI
 from pi.modes.phases import phase
 from pi.modes.stdio import Output
 
@@ -90,9 +92,14 @@ class PromptInput(Record):
 
 
 async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Next | None:
-    """Sends all prompts in order; returns the result of the last run, if there was one."""
+    """Sends all prompts in order; returns the result of the last run, if there was one.
+
+    A command that requests the exit of the program is the last.
+    """
     ended: Next | None = None
     for number, prompt in enumerate(prompts):
+        if port.extensions.exit_code is not None:
+            break
         with phase("print:prompt:next" if number else "print:prompt:initial"):
             ended = await port.prompts.prompt(prompt.text, prompt.images)
     return ended
@@ -125,7 +132,20 @@ async def run_json(
         end()
     if (reason := ending.stopped(ended)) is not None:
         complain(reason)
-    return ending.exit_code(ended)
+    requested = port.extensions.exit_code
+    return ending.exit_code(ended) if requested is None else requested
+
+
+class PrintUI(ExtensionUI):
+    """The user interface of extensions in print mode: no user, but standard output."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def write(self, text: str) -> None:
+        """Writes a text; a terminal gets no control sequences."""
+        shown = sanitise(text) if self._output.is_terminal else text
+        self._output.write(shown.encode("utf-8", "replace"))
 
 
 INCOMPLETE = "Warning: the answer is incomplete: the model reached its output limit."
@@ -142,11 +162,21 @@ async def run_print(
     An answer cut off by the output limit is printed too, with a warning.
     """
     ending = RunResult()
-    end = port.subscribe(ending.handle_event, kinds=(MessageEnd,))
+    failed: list[str] = []
+
+    def handle_event(event: Any) -> None:
+        ending.handle_event(event)
+        if isinstance(event, ExtensionFailed) and event.event == "command":
+            failed.append(event.error)
+            complain(f"Error: {event.explain()}")
+
+    end = port.subscribe(handle_event, kinds=(MessageEnd, ExtensionFailed))
     try:
         ended = await send_prompts(port, prompts)
     finally:
         end()
+    if (code := port.extensions.exit_code) is not None:
+        return code
     if (problem := ending.failure or ending.stopped(ended)) is not None:
         complain(problem)
     elif ending.answer is not None:
@@ -156,4 +186,4 @@ async def run_print(
             output.write(f"{shown}\n".encode("utf-8", "replace"))
         if ending.answer.stop_reason == "length":
             complain(INCOMPLETE)
-    return ending.exit_code(ended)
+    return ending.exit_code(ended) or int(bool(failed))

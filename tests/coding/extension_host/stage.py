@@ -90,7 +90,7 @@ class FakeUI(ExtensionUI):
         self.agrees = agrees
         self.seen: list[tuple[str, ...]] = []
 
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+    async def confirm(self, title: str, message: str, **more: Any) -> bool:
         """The fixed answer."""
         self.seen.append(("confirm", title, message))
         return self.agrees

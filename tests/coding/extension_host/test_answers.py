@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Text
+from pi.base.records import Record
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.answers import (
+    BeforeAgentStartAnswer,
     Block,
     BoundaryAnswer,
     Cancel,
@@ -27,8 +30,28 @@ def test_an_answer_may_be_a_record_or_a_dict_of_its_fields() -> None:
 def test_other_answers_are_refused_with_the_expected_type() -> None:
     with pytest.raises(TypeError, match="must return Block, a dict of its fields or None, not str"):
         as_answer(Block, "no")
-    with pytest.raises(TypeError, match="because"):
-        as_answer(Block, {"because": "no"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "meant"),
+    [
+        (Block, "reasons", "Did you mean reason?"),
+        (BeforeAgentStartAnswer, "systemPrompt", "Did you mean system_prompt?"),
+        (Block, "because", "Valid values: reason, block, terminate."),
+    ],
+)
+def test_an_unknown_field_of_an_answer_is_refused_with_a_suggestion(
+    kind: type[Record], field: str, meant: str
+) -> None:
+    with pytest.raises(ExtensionError, match=f"'{field}' is not a field of") as refused:
+        as_answer(kind, {field: "no"})
+    assert meant in refused.value.hint
+
+
+def test_an_unknown_field_of_a_message_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(ExtensionError, match="'customType' is not a field of a message") as refused:
+        as_custom_message({"customType": "x", "content": "hi"}, now_ms=1)
+    assert "Did you mean custom_type?" in refused.value.hint
 
 
 def test_a_draft_may_be_in_the_form_of_session_files() -> None:

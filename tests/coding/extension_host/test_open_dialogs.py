@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.coding.extension_host.ui_proxy import OpenDialogs
+from pi.coding.extension_host.open_dialogs import OpenDialogs
 
 
 class Person:

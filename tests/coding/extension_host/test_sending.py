@@ -11,7 +11,7 @@ from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.messages import NextTurnMessages
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.session.entries import CustomMessage
+from pi.coding.session.entries import Custom, CustomMessage
 from tests.coding.extension_host.stage import Play, playing
 
 
@@ -136,3 +136,27 @@ def test_a_next_turn_message_is_sent_once() -> None:
     waiting.add(message)
 
     assert (waiting.take(), waiting.take()) == ((message,), ())
+
+
+async def test_entries_and_labels_need_no_await(tmp_path: Path) -> None:
+    unknown: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("keep")
+        def keep(args: str, ctx: Any) -> None:
+            pi.append_entry("state", {"n": 1})
+            first = ctx.session_manager.get_leaf_id()
+            pi.append_entry("state", {"n": 2})
+            pi.set_label(first, "here")
+            with pytest.raises(ExtensionError, match="Entry not found: nowhere") as refused:
+                pi.set_label("nowhere", "x")
+            unknown.append(str(refused.value))
+
+    async with playing(tmp_path, extension) as play:
+        await play.session.prompt("/keep")
+        assert play.failures == []
+        log = play.session.entries.log
+        entries = [entry for entry in log.entries() if isinstance(entry, Custom)]
+        assert [entry.data for entry in entries] == [{"n": 1}, {"n": 2}]
+        assert log.labels[entries[0].id].label == "here"
+    assert unknown

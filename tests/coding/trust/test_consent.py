@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,9 +41,7 @@ class Answers(ExtensionUI):
     def has_ui(self) -> bool:
         return True
 
-    async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
+    async def select(self, title: str, options: Sequence[str | Option], **more: Any) -> Any:
         self.questions.append(title)
         await asyncio.sleep(0)
         return self.answers.pop(0)

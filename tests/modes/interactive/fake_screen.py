@@ -42,6 +42,7 @@ KEYS = {
     "ctrl+right": "\x1b[1;5C",
     "ctrl+backspace": "\x1b[127;5u",
     "ctrl+shift+o": "\x1b[111;6u",
+    "alt+enter": "\x1b\r",
     "alt+up": "\x1b[1;3A",
     "alt+down": "\x1b[1;3B",
     "space": " ",

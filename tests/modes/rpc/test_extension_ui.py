@@ -23,7 +23,7 @@ class Wire:
         """What a dialog gives when the client answers so."""
         waiting = asyncio.ensure_future(question)
         await asyncio.sleep(0)
-        self.ui.answer({"id": self.sent[-1]["id"], **answer})
+        self.ui.handle_response({"id": self.sent[-1]["id"], **answer})
         return await waiting
 
 
@@ -65,7 +65,7 @@ async def test_time_runs_out_here_and_not_at_the_client() -> None:
     assert await wire.ui.editor("E", timeout=0.01) is None
 
     assert [request["timeout"] for request in wire.sent] == [10] * 4
-    wire.ui.answer({"id": "id1", "value": "A"})  # too late, and no one minds
+    wire.ui.handle_response({"id": "id1", "value": "A"})  # too late, and no one minds
 
 
 @pytest.mark.behaviour("rpc-dialogs")
@@ -146,3 +146,50 @@ async def test_what_needs_no_answer_is_only_sent() -> None:
     assert ui.set_theme("x") == ThemeChange(
         success=False, error="Theme switching not supported in RPC mode"
     )
+
+
+async def test_several_options_are_one_optional_field_more() -> None:
+    wire = Wire()
+    names = ("A", "B", "C")
+
+    assert await wire.asked(wire.ui.select("S", names, multi=True), values=["A", "C"]) == ["A", "C"]
+    initial = wire.ui.select("S", names, multi=True, initial=["B"])
+    assert await wire.asked(initial, value="C") == ["C"]  # a client that knows only ``value``
+    assert await wire.asked(wire.ui.select("S", names, initial="B"), value="B") == "B"
+    assert await wire.asked(wire.ui.select("S", names, multi=True), cancelled=True) is None
+
+    asked = {"type": "extension_ui_request", "method": "select", "title": "S"}
+    assert wire.sent[1] == asked | {
+        "id": "id2",
+        "options": ["A", "B", "C"],
+        "multi": True,
+        "initial": ["B"],
+    }
+    assert wire.sent[2] == asked | {"id": "id3", "options": ["A", "B", "C"], "initial": "B"}
+
+
+async def test_over_rpc_a_timeout_is_distinct_from_a_cancel() -> None:
+    wire = Wire()
+    ui = wire.ui
+
+    assert await ui.select("S", ["A"], timeout=0.01, on_timeout="late") == "late"
+    assert await ui.confirm("C", "m", timeout=0.01, on_timeout="late") == "late"
+    assert await ui.input("I", timeout=0.01, on_timeout="late") == "late"
+    assert await ui.editor("E", timeout=0.01, on_timeout="late") == "late"
+    declined = ui.select("S", ["A"], timeout=60, on_timeout="late")
+    assert await wire.asked(declined, cancelled=True) is None
+
+
+async def test_the_style_of_an_editor_is_sent_if_it_is_not_the_usual_one() -> None:
+    wire = Wire()
+
+    assert await wire.asked(wire.ui.editor("E", style="hook"), value="x") == "x"
+    assert await wire.asked(wire.ui.editor("E"), value="x") == "x"
+    assert [request.get("style") for request in wire.sent] == ["hook", None]
+
+
+def test_a_placement_is_sent_in_the_spelling_of_the_protocol() -> None:
+    wire = Wire()
+
+    wire.ui.set_widget("w", ["a"], placement="below_editor")
+    assert wire.sent[-1]["widgetPlacement"] == "belowEditor"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
+
+Rows: TypeAlias = Sequence[SubcommandRow]
+"""Subcommands of extensions."""
 
 HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
 
@@ -16,13 +21,21 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     write = SHELLS.get(" ".join(arguments.messages))
     if write is None:
         raise UsageError(f"No valid shell given. Valid values: {', '.join(SHELLS)}", hint=HINT)
-    sys.stdout.write(write())
+    sys.stdout.write(write(_extension_rows(environ)))
     return 0
 
 
-def bash() -> str:
+def _extension_rows(environ: Mapping[str, str]) -> tuple[SubcommandRow, ...]:
+    """Returns the subcommands of extensions, from their manifests."""
+    from pi.cli.extension_options import read_manifest_options, subcommand_row
+
+    declared = read_manifest_options(Arguments(), environ, Path.cwd())
+    return tuple(subcommand_row(name, row) for name, row in declared.subcommands.items())
+
+
+def bash(more: Rows = ()) -> str:
     """Returns a script for bash."""
-    cases = "\n".join(_bash_case(command) for command in _listed())
+    cases = "\n".join(_bash_case(command) for command in _listed(more))
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
 COMP_WORDBREAKS=${{COMP_WORDBREAKS//@/}}  # @file is one word
@@ -62,7 +75,7 @@ _pi() {{
         COMPREPLY=($(compgen -W "$flags" -- "$word"))
         return
     fi
-    ((COMP_CWORD == 1)) && words={_quoted(" ".join(c.name for c in _listed()))}
+    ((COMP_CWORD == 1)) && words={_quoted(" ".join(c.name for c in _listed(more)))}
     ((COMP_CWORD <= 2)) && COMPREPLY=($(compgen -W "$words" -- "$word"))
     ((${{#COMPREPLY[@]}})) || _pi_files -f -- "$word"
 }}
@@ -70,14 +83,14 @@ complete -o filenames -F _pi pi
 """
 
 
-def zsh() -> str:
+def zsh(more: Rows = ()) -> str:
     """Returns a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
     commands = "\n".join(
-        f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed()
+        f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed(more)
     )
     cases = "\n".join(
         f"        {command.name}) _arguments {' '.join(_zsh_command(command))} ;;"
-        for command in _listed()
+        for command in _listed(more)
     )
     options = " \\\n        ".join(_zsh_options(FLAGS))
     return f"""\
@@ -109,10 +122,10 @@ fi
 """
 
 
-def fish() -> str:
+def fish(more: Rows = ()) -> str:
     """Returns a script for fish."""
     lines = ["# Completion of pi for fish: pi completion fish | source", _FISH_FILES]
-    for command in _listed():
+    for command in _listed(more):
         lines.append(
             f"complete -c pi -n __fish_use_subcommand -a {command.name}"
             f" -d {_quoted(_spoken(command))}"
@@ -121,7 +134,7 @@ def fish() -> str:
         lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
         lines += [f"complete -c pi {inside} {row}" for row in _fish_rows(command.flags)]
     # Not __fish_use_subcommand: it takes the value of an option for a subcommand.
-    commands = " ".join(command.name for command in _listed())
+    commands = " ".join(command.name for command in _listed(more))
     outside = f"-n 'not __fish_seen_subcommand_from {commands}'"
     lines += [f"complete -c pi {outside} {row}" for row in _fish_rows(FLAGS)]
     return "".join(f"{line}\n" for line in lines)
@@ -131,14 +144,14 @@ _FISH_FILES = (
     "complete -c pi -n 'string match -q -- \"@*\" (commandline -ct)' -f"
     " -a '@(__fish_complete_path (commandline -ct | string sub -s 2))'"
 )
-SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SHELLS: dict[str, Callable[[Rows], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 # --------------------------------------------------------------------------------------------------
 
 
-def _listed() -> Iterator[SubcommandRow]:
-    return (command for command in COMMANDS if not command.is_alias)
+def _listed(more: Rows) -> Iterator[SubcommandRow]:
+    return (command for command in (*COMMANDS, *more) if not command.is_alias)
 
 
 def _spoken(command: SubcommandRow) -> str:

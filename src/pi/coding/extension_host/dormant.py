@@ -107,7 +107,10 @@ class DormantExtensions:
             )
             for name, description in manifest.declared_commands().items():
                 command = DeclaredCommand(
-                    name=name, description=description, source=candidate.source
+                    name=name,
+                    description=description,
+                    source=candidate.source,
+                    needs_run_here=name in manifest.needs_run_here,
                 )
                 commands.add(command, owner)
         return commands

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import UNSET, Record, UnsetType
 from pi.coding.bus import PASSED_ON
 
 T = TypeVar("T")
@@ -22,6 +22,12 @@ class ExtensionFailed(Record, tag="extension_error"):
     extension_path: str
     event: str
     error: str
+    hint: str | UnsetType = UNSET
+    """What to do next, if the error says so."""
+
+    def explain(self) -> str:
+        """The error and its hint as sentences, for the user."""
+        return PiError(self.error, hint=self.hint or "").explain()
 
 
 class ExtensionError(PiError):
@@ -36,6 +42,14 @@ class StaleSession(ExtensionError):
             "This handle belongs to a session that has ended.",
             hint="extension(pi) was called again for the new session; use its handles.",
         )
+
+
+class CommandExit(Exception):
+    """Ends a command, and the program with an exit code; raised by ``ctx.exit``."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
 
 
 class HandlerTimeout(Exception):
@@ -167,3 +181,24 @@ def _text(error: BaseException) -> str:
         return str(error)
     except Exception:  # __str__ may be code of the extension
         return ""
+
+
+def check_value(what: str, value: Any, valid: Sequence[str]) -> Any:
+    """Return ``value``. Raises ``ExtensionError`` with a suggestion if it is not valid."""
+    if value in valid:
+        return value
+    raise ExtensionError(f"{value!r} is not {what}.", hint=valid_values(value, valid))
+
+
+def check_fields(what: str, fields: Iterable[str], valid: Sequence[str]) -> None:
+    """Raise ``ExtensionError`` with a suggestion for a field that does not exist."""
+    for field in fields:
+        check_value(f"a field of {what}", field, valid)
+
+
+def valid_values(value: Any, valid: Sequence[str], kind: str = "values") -> str:
+    """A hint that lists the valid values, after the one that was probably meant."""
+    from pi.base.fuzzy import did_you_mean  # lazy: only for messages
+
+    meant = did_you_mean(str(value), valid) if value else ""
+    return f"{meant} Valid {kind}: {', '.join(valid)}.".lstrip()

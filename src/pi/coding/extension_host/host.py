@@ -26,6 +26,7 @@ from pi.coding.extension_host.events.handlers import NAMES
 from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates
 from pi.coding.extension_host.loading.loader import ExtensionLoader
+from pi.coding.extension_host.open_dialogs import DialogRegistry
 from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
@@ -95,6 +96,7 @@ class ExtensionHost:
             connection=self._connection,
             clock=clock,
             watchdog=self._watchdog,
+            dialogs=DialogRegistry(clock),
         )
         self.loading: ExtensionLoader = ExtensionLoader(state, stalls=self._stalls, report=report)
 

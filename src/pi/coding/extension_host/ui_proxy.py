@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, get_args
 
+from pi.base.records import replace
 from pi.coding.bus import PASSED_ON, EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
+from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
-from pi.coding.extension_host.events.session import DialogKind, UiPromptEndEvent, UiPromptStartEvent
+from pi.coding.extension_host.events.session import UiPromptEndEvent, UiPromptStartEvent
+from pi.coding.extension_host.open_dialogs import (
+    DialogRegistry,
+    OpenDialogs,
+    as_options,
+)
 from pi.coding.extension_host.scope import HostConnection, Registration, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
-from pi.coding.port.ui import ExtensionUI, Option, Placement
-
-T = TypeVar("T")
-
-
-class OpenDialogs:
-    """Open dialogs of one extension; they are cancelled when the session ends."""
-
-    def __init__(self) -> None:
-        self._open: set[asyncio.Task[Any]] = set()
-
-    async def answer(self, question: Coroutine[Any, Any, T], default: T) -> T:
-        """The answer of the user, or ``default`` if the session ends before."""
-        asked = asyncio.ensure_future(question)
-        self._open.add(asked)
-        try:
-            return await asked
-        except asyncio.CancelledError:
-            if asked in self._open:  # the caller was cancelled, and the dialog with it
-                raise
-            return default
-        finally:
-            self._open.discard(asked)
-
-    def cancel_all(self) -> None:
-        """Cancel all of them."""
-        asked, self._open = self._open, set()
-        for each in asked:
-            each.cancel()
+from pi.coding.port.ui import (
+    PLACEMENTS,
+    EditorStyle,
+    ExtensionUI,
+    NotifyKind,
+    Option,
+    Placement,
+)
 
 
 class ExtensionUIProxy:
@@ -59,6 +44,7 @@ class ExtensionUIProxy:
         owner: Owner,
         bus: EventBus,
         watchdog: Watchdog,
+        dialogs: DialogRegistry,
         facts: Facts,
         failed: ReportHandlerFailure,
     ) -> None:
@@ -66,6 +52,7 @@ class ExtensionUIProxy:
         self._connection = connection
         self._bus = bus
         self._watchdog = watchdog
+        self._all_dialogs = dialogs
         self._dialogs = OpenDialogs()
         self._owner = owner
         self._facts = facts
@@ -82,18 +69,37 @@ class ExtensionUIProxy:
     # Dialogs --------------------------------------------------------------------------------------
 
     async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
-        """Let the user select one of ``options``."""
-        return await self._ask(
-            "select", title, lambda ui: ui.select(title, options, timeout=timeout), None
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: bool = False,
+        initial: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Let the user select one of ``options``, or several."""
+        listed = as_options(options)
+        chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
+        for label in chosen:
+            check_value("an option", label, [option.label for option in listed])
+        if len(chosen) > 1 and not multi:
+            raise ExtensionError(
+                "A dialog for one option has one initial option.", hint="Pass multi=True."
+            )
+        prompt = UiPromptStartEvent(
+            kind="select", title=title, options=listed, multi=multi, initial=tuple(chosen)
         )
+        more = _given(multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout)
+        return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
 
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+    ) -> Any:
         """Ask the user for yes or no."""
-        return await self._ask(
-            "confirm", title, lambda ui: ui.confirm(title, message, timeout=timeout), default=False
-        )
+        prompt = UiPromptStartEvent(kind="confirm", title=title, message=message)
+        more = _given(timeout=timeout, on_timeout=on_timeout)
+        return await self._ask(prompt, lambda ui: ui.confirm(title, message, **more), default=False)
 
     async def input(
         self,
@@ -102,26 +108,48 @@ class ExtensionUIProxy:
         *,
         secret: bool = False,
         timeout: float | None = None,
-    ) -> str | None:
+        on_timeout: Any = None,
+    ) -> Any:
         """Ask the user for a line of text."""
-        return await self._ask(
-            "input",
-            title,
-            lambda ui: ui.input(title, placeholder, secret=secret, timeout=timeout),
-            None,
+        prompt = UiPromptStartEvent(
+            kind="input", title=title, placeholder=placeholder, secret=secret
         )
+        more = _given(secret=secret, timeout=timeout, on_timeout=on_timeout)
+        return await self._ask(prompt, lambda ui: ui.input(title, placeholder, **more), None)
 
     async def editor(
-        self, title: str, prefill: str = "", *, timeout: float | None = None
-    ) -> str | None:
+        self,
+        title: str,
+        prefill: str = "",
+        *,
+        style: EditorStyle = "prompt",
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
         """Let the user edit a longer text."""
-        return await self._ask(
-            "editor", title, lambda ui: ui.editor(title, prefill, timeout=timeout), None
-        )
+        check_value("a style of the editor", style, get_args(EditorStyle))
+        prompt = UiPromptStartEvent(kind="editor", title=title, prefill=prefill)
+        is_hook = {"style": style} if style != "prompt" else {}
+        more = _given(timeout=timeout, on_timeout=on_timeout) | is_hook
+        return await self._ask(prompt, lambda ui: ui.editor(title, prefill, **more), None)
 
     async def custom(self, make: Make, **options: Any) -> Any:
         """Show a component of the extension. Returns its result."""
-        return await self._ask("custom", "", lambda ui: ui.custom(make, **options), None)
+        prompt = UiPromptStartEvent(kind="custom")
+        return await self._ask(prompt, lambda ui: ui.custom(make, **options), None)
+
+    def answer(self, id: str, value: Any) -> bool:
+        """Answer an open dialog of any extension."""
+        self._link.require_open()
+        return self._all_dialogs.answer(id, value)
+
+    # Notices --------------------------------------------------------------------------------------
+
+    def notify(self, message: str, kind: NotifyKind | None = None) -> None:
+        """Show a line for a while."""
+        if kind is not None:
+            check_value("a kind of notice", kind, get_args(NotifyKind))
+        self._screen.notify(message, kind)
 
     # Status and title -----------------------------------------------------------------------------
 
@@ -153,6 +181,8 @@ class ExtensionUIProxy:
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
         """Show lines above or below the editor."""
+        if placement is not None:
+            check_value("a placement", placement, [*PLACEMENTS])
         shown = self._guarded_factory(f"widget {key}", lines) if callable(lines) else lines
         self._screen.set_widget(key, shown, placement=placement)
         self._track("widget", key, lines, lambda: self._connection.ui.set_widget(key, None))
@@ -161,6 +191,7 @@ class ExtensionUIProxy:
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
         """Show rows below the footer."""
+        check_value("a place for rows", where, ("footer",))
         drawn = self._guarded(f"rows {key}", rows)
         shown = self._screen.set_rows(key, drawn, where=where, order=order)
         self._track("rows", key, rows, self._facts.show_in((self._owner.path, key), shown))
@@ -252,18 +283,21 @@ class ExtensionUIProxy:
 
     async def _ask(
         self,
-        kind: DialogKind,
-        title: str,
-        ask: Callable[[ExtensionUI], Coroutine[Any, Any, T]],
-        default: T,
-    ) -> T:
+        prompt: UiPromptStartEvent,
+        ask: Callable[[ExtensionUI], Coroutine[Any, Any, Any]],
+        default: Any,
+    ) -> Any:
         screen = self._screen
-        await self._bus.emit(UiPromptStartEvent(kind=kind, title=title), raises=DECISIONS)
-        try:
-            with self._watchdog.dialog():
-                return await self._dialogs.answer(ask(screen), default)
-        finally:
-            await self._bus.emit(UiPromptEndEvent(kind=kind, title=title), raises=DECISIONS)
+        prompt = replace(prompt, id=self._all_dialogs.new_id())
+        with self._all_dialogs.opened(prompt) as dialog:
+            await self._bus.emit(prompt, raises=DECISIONS)
+            try:
+                with self._watchdog.dialog():
+                    answer = dialog.first_answer(lambda: ask(screen))
+                    return await self._dialogs.answer(answer, default)
+            finally:
+                ended = UiPromptEndEvent(kind=prompt.kind, title=prompt.title, id=prompt.id)
+                await self._bus.emit(ended, raises=DECISIONS)
 
     def _guarded_factory(self, what: str, make: Make) -> Make:
         return lambda *given: self._guarded(what, made(make, *given))
@@ -290,3 +324,10 @@ class ExtensionUIProxy:
         self._dialogs.cancel_all()
         for shown in reversed([*self._shown]):
             self._remove(*shown)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Options that differ from their default: a UI without an option works until it is used."""
+    return {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }

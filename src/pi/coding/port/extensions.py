@@ -143,6 +143,11 @@ class ExtensionsPort(Protocol):
         """Set when an extension requests shutdown."""
         ...
 
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code that a command requested with ``ctx.exit``; ``None`` if none did."""
+        ...
+
 
 class ExtensionInfo(Record):
     """One extension, for lists and ``--verbose``."""

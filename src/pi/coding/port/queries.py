@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -264,6 +264,10 @@ class EntriesPort(Protocol):
 
     async def append_entry(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry; returns it as stored."""
+        ...
+
+    def append_now(self, draft: KnownEntry) -> tuple[str, Any | None]:
+        """Append an entry; returns its id, and the event that the caller must emit, if any."""
         ...
 
     async def append_message(self, message: SessionMessage) -> None:

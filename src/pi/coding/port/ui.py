@@ -1,21 +1,34 @@
 """``ExtensionUI``: the user interface for extensions, implemented by modes.
 
 A terminal and an RPC client override what they support; the defaults behave as without a user.
-Dialogs return ``None`` (or False) when they are dismissed, time out, or the session ends.
+Dialogs return ``None`` (or False) when they are dismissed or the session ends, and ``on_timeout``
+when their time is over. Names and values are in snake_case; unknown values are rejected.
 Cancelling the calling task closes the dialog.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from pi.base.records import Record
 from pi.coding.port.drawing import Drawable, Lines, Make, NoRows, PlainTheme, Rows, Theme
 
 Mode: TypeAlias = Literal["tui", "rpc", "json", "print"]
 NotifyKind: TypeAlias = Literal["info", "warning", "error"]
-Placement: TypeAlias = Literal["aboveEditor", "belowEditor"]
+EditorStyle: TypeAlias = Literal["prompt", "hook"]
+"""``prompt``: Enter submits. ``hook``: Enter inserts a line."""
+Placement: TypeAlias = Literal["above_editor", "below_editor", "aboveEditor", "belowEditor"]
+"""Where a widget is; the last two are the spelling of the RPC protocol."""
+PLACEMENTS: Mapping[Placement, Literal["aboveEditor", "belowEditor"]] = {
+    "above_editor": "aboveEditor",
+    "below_editor": "belowEditor",
+    "aboveEditor": "aboveEditor",
+    "belowEditor": "belowEditor",
+}
+"""Every spelling of a placement, and the one of the RPC protocol."""
+
+T = TypeVar("T")
 
 
 class Option(Record):
@@ -47,13 +60,50 @@ class ExtensionUI:
 
     # Dialogs --------------------------------------------------------------------------------------
 
+    @overload
     async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
-        """Return the label of one of ``options``; ``timeout`` is in seconds, here and below."""
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: Literal[False] = False,
+        initial: str | None = None,
+        timeout: float | None = None,
+        on_timeout: T | None = None,
+    ) -> str | T | None: ...
+
+    @overload
+    async def select(
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: Literal[True],
+        initial: Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: T | None = None,
+    ) -> list[str] | T | None: ...
+
+    async def select(
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: bool = False,
+        initial: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Return the label of one of ``options``; with ``multi`` a list of labels, maybe empty.
+
+        ``initial`` is selected at first. After ``timeout`` seconds the dialog closes and returns
+        ``on_timeout``, here and below; a user who cancels it never causes that value.
+        """
         return None
 
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+    ) -> Any:
         """Return the answer to a yes-no question; False if there is no answer."""
         return False
 
@@ -64,7 +114,8 @@ class ExtensionUI:
         *,
         secret: bool = False,
         timeout: float | None = None,
-    ) -> str | None:
+        on_timeout: Any = None,
+    ) -> Any:
         """Return a line of text.
 
         A secret is masked, and refused where it would be sent unencrypted.
@@ -72,10 +123,27 @@ class ExtensionUI:
         return None
 
     async def editor(
-        self, title: str, prefill: str = "", *, timeout: float | None = None
-    ) -> str | None:
-        """Return a multi-line text."""
+        self,
+        title: str,
+        prefill: str = "",
+        *,
+        style: EditorStyle = "prompt",
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Return a multi-line text. The keys that submit it depend on ``style``; hints show them.
+
+        With ``prompt``, Enter submits; with ``hook``, Enter inserts a line and Alt+Enter submits.
+        """
         return None
+
+    def answer(self, id: str, value: Any) -> bool:
+        """Answer an open dialog, by the id of ``ui_prompt_start``; ``None`` cancels it.
+
+        The dialog closes for the user. Returns False if it is closed already, or without a UI.
+        Raises ``ExtensionError`` if the value is not an answer of that dialog.
+        """
+        return False
 
     async def custom(
         self,
@@ -95,6 +163,10 @@ class ExtensionUI:
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
+
+    def write(self, text: str) -> None:
+        """Write to standard output in print mode; with a user interface, show it as a notice."""
+        self.notify(text)
 
     def set_status(self, key: str, text: str | None) -> None:
         """Show a text in the status line; ``None`` removes it."""

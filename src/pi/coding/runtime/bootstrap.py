@@ -169,7 +169,7 @@ class Bootstrap:
         skipped = skipped_files(here.cwd, self.machine, self.options, here.trust)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
-        if new:
+        if new and self.overrides.reports_skipped:
             self.machine.report(
                 f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
             )

@@ -173,13 +173,18 @@ class LiveSession:
         await self.agent.emit(MessageStart(message=message))
         await self.agent.emit(MessageEnd(message=message))
 
-    async def add(self, draft: KnownEntry) -> str:
-        """Append an entry, and emit it if its kind has an event. Returns its id."""
+    def append_now(self, draft: KnownEntry) -> tuple[str, EntryAppended | None]:
+        """Append an entry. Returns its id, and the event that the caller must emit, if any."""
         public = self.conversation.add(draft)
         id = self.log.leaf_id
         assert id is not None
-        if public is not None:
-            await self.agent.emit(EntryAppended(entry=public))
+        return id, None if public is None else EntryAppended(entry=public)
+
+    async def add(self, draft: KnownEntry) -> str:
+        """Append an entry, and emit it if its kind has an event. Returns its id."""
+        id, event = self.append_now(draft)
+        if event is not None:
+            await self.agent.emit(event)
         return id
 
     async def append_entry(self, draft: KnownEntry) -> KnownEntry:

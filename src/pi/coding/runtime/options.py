@@ -100,6 +100,8 @@ class SessionOverrides(Record):
     stays_if_gone: bool = False
     """Whether a session whose directory no longer exists continues in the given one."""
     ask_trust: AskTrust | None = None
+    reports_skipped: bool = True
+    """Whether files that are not read for lack of trust are reported."""
     trust: Trust | None = None
     """The trust decision of the parent session; the user is not asked again."""
     bus: EventBus | None = None

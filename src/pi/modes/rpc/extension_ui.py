@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pi.ai.messages import Json
 from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Lines
-from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
+from pi.coding.port.ui import (
+    PLACEMENTS,
+    EditorStyle,
+    ExtensionUI,
+    NotifyKind,
+    Option,
+    Placement,
+    ThemeChange,
+)
 
 
 class RpcUI(ExtensionUI):
@@ -25,7 +35,7 @@ class RpcUI(ExtensionUI):
         self._asked: dict[str, asyncio.Future[Json]] = {}
         self._closed = False
 
-    def answer(self, response: Json) -> None:
+    def handle_response(self, response: Json) -> None:
         """Handles a response of the client; ignored if the dialog was cancelled."""
         waiting = self._asked.get(str(response.get("id")))
         if waiting is not None and not waiting.done():
@@ -41,19 +51,38 @@ class RpcUI(ExtensionUI):
     # Dialogs --------------------------------------------------------------------------------------
 
     async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
-        """Asks for one of ``options``; ``descriptions`` are in the same order."""
-        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: bool = False,
+        initial: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for one of ``options``; ``descriptions`` are in the same order.
+
+        With ``multi`` the response has ``values``; a client that only knows ``value`` selects one.
+        """
+        listed = as_options(options)
         fields: Json = {"title": title, "options": [option.label for option in listed]}
         if any(option.description for option in listed):
             fields["descriptions"] = [option.description for option in listed]
-        return _value(await self._ask("select", fields, timeout))
+        if multi:
+            fields["multi"] = True
+        if initial is not None:
+            fields["initial"] = initial if isinstance(initial, str) else [*initial]
+        answer = await self._ask("select", fields, timeout)
+        if answer is None:
+            return on_timeout
+        return _values(answer) if multi else _value(answer)
 
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+    ) -> Any:
         """Asks a yes-or-no question."""
         answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
-        return answer.get("confirmed") is True
+        return on_timeout if answer is None else answer.get("confirmed") is True
 
     async def input(
         self,
@@ -62,7 +91,8 @@ class RpcUI(ExtensionUI):
         *,
         secret: bool = False,
         timeout: float | None = None,
-    ) -> str | None:
+        on_timeout: Any = None,
+    ) -> Any:
         """Asks for a line of text; raises for a secret, which clients show and log."""
         if secret:
             raise ExtensionError(
@@ -70,14 +100,24 @@ class RpcUI(ExtensionUI):
                 hint="Log in with the terminal, or set it in the environment.",
             )
         fields = {"title": title} | ({"placeholder": placeholder} if placeholder else {})
-        return _value(await self._ask("input", fields, timeout))
+        answer = await self._ask("input", fields, timeout)
+        return on_timeout if answer is None else _value(answer)
 
     async def editor(
-        self, title: str, prefill: str = "", *, timeout: float | None = None
-    ) -> str | None:
-        """Asks for a longer text."""
+        self,
+        title: str,
+        prefill: str = "",
+        *,
+        style: EditorStyle = "prompt",
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for a longer text; ``style`` is sent if it is not the usual one."""
         fields = {"title": title} | ({"prefill": prefill} if prefill else {})
-        return _value(await self._ask("editor", fields, timeout))
+        if style != "prompt":
+            fields["style"] = style
+        answer = await self._ask("editor", fields, timeout)
+        return on_timeout if answer is None else _value(answer)
 
     # Without a response ---------------------------------------------------------------------------
 
@@ -100,7 +140,7 @@ class RpcUI(ExtensionUI):
         if lines is not None:
             fields["widgetLines"] = list(lines)
         if placement is not None:
-            fields["widgetPlacement"] = placement
+            fields["widgetPlacement"] = PLACEMENTS[placement]
         self._request("setWidget", fields)
 
     def set_title(self, title: str) -> None:
@@ -123,8 +163,8 @@ class RpcUI(ExtensionUI):
         self._send({"type": "extension_ui_request", "id": id, "method": method, **fields})
         return id
 
-    async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json:
-        """Returns the response of the client; cancelled if it declines or times out."""
+    async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json | None:
+        """Returns the response of the client, ``None`` if the time is over."""
         if self._closed:
             return {"cancelled": True}
         if timeout is not None:
@@ -136,7 +176,7 @@ class RpcUI(ExtensionUI):
             async with asyncio.timeout(timeout):
                 return await waiting
         except TimeoutError:
-            return {}
+            return None
         finally:
             del self._asked[id]
 
@@ -144,3 +184,11 @@ class RpcUI(ExtensionUI):
 def _value(answer: Json) -> str | None:
     value = answer.get("value")
     return value if isinstance(value, str) else None
+
+
+def _values(answer: Json) -> list[str] | None:
+    values = answer.get("values")
+    if isinstance(values, list):
+        return [value for value in values if isinstance(value, str)]
+    value = _value(answer)
+    return None if value is None else [value]

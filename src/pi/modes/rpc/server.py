@@ -89,7 +89,7 @@ class RpcServer:
         if isinstance(request, bytes):
             self._output.write_json(request)
         elif request.command == "extension_ui_response":
-            self._ui.answer(request.fields)
+            self._ui.handle_response(request.fields)
         elif request.command in LONG:
             task = long.start(self._carry_out(request), name=f"rpc {request.command}")
             if request.command in PROMPTING:

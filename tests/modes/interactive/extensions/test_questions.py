@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +113,66 @@ def test_an_overlay_is_placed_by_names() -> None:
     assert placed == OverlayOptions(width="50%", margin=Margin(top=1))
     with pytest.raises(PiError, match="The place of an overlay is invalid"):
         overlay_placement({"colour": "red"})
+
+
+async def test_several_options_are_checked_with_space(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    names = ["tests", "docs", "types"]
+
+    asked = asyncio.ensure_future(
+        on.questions.select("Run?", names, multi=True, initial=["docs", "types"])
+    )
+    await on.screen.shown()
+    assert "[x] docs" in on.screen.text()
+    assert "Space switch" in on.screen.text()
+    await on.screen.press("space", "down", "space", "enter")
+    assert await asked == ["tests", "types"]
+
+    nothing = on.questions.select("Run?", names, multi=True, initial=["docs"])
+    assert await on.answered(nothing, "down", "space", "enter") == []
+    assert await on.answered(on.questions.select("Run?", names, multi=True), "escape") is None
+
+
+async def test_the_initial_option_is_selected_at_first(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+
+    assert await on.answered(on.questions.select("S", ["a", "b"], initial="b"), "enter") == "b"
+
+
+async def test_a_timeout_is_distinct_from_a_cancel(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    ask = on.questions
+    clock: Any = on.screen.host.clock
+
+    questions: tuple[Callable[[], Any], ...] = (
+        lambda: ask.select("S", ["a"], timeout=5, on_timeout="late"),
+        lambda: ask.select("S", ["a"], multi=True, timeout=5, on_timeout="late"),
+        lambda: ask.confirm("C", "m", timeout=5, on_timeout="late"),
+        lambda: ask.input("I", timeout=5, on_timeout="late"),
+        lambda: ask.editor("E", timeout=5, on_timeout="late"),
+    )
+    for question in questions:
+        cancelled = await on.answered(question(), "escape")
+        assert cancelled in (None, False)
+        waiting = asyncio.ensure_future(question())
+        await on.screen.shown()
+        await clock.advance(6.0)
+        assert await waiting == "late"
+        await on.screen.closed()
+
+
+async def test_enter_inserts_a_line_in_an_editor_for_hooks(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+
+    asked = asyncio.ensure_future(on.questions.editor("E", "one", style="hook"))
+    await on.screen.shown()
+    assert "Alt+Enter accept" in on.screen.text()
+    assert "Enter new line" in on.screen.text()
+    await on.screen.press("enter", "t", "w", "o", "alt+enter")
+    assert await asked == "one\ntwo"
+
+    asked = asyncio.ensure_future(on.questions.editor("E", "one", style="prompt"))
+    await on.screen.shown()
+    assert "Enter accept" in on.screen.text()
+    await on.screen.press("enter")
+    assert await asked == "one"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
 
@@ -68,6 +68,7 @@ from pi.coding.extension_host.discovery.manifest import (
     FlagValue,
     flag_value,
 )
+from pi.coding.extension_host.errors import check_value
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.layers import FileLayer
@@ -210,18 +211,35 @@ class ExtensionAPI:
         *,
         description: str = "",
         completions: Completions | None = None,
+        needs_run_here: bool = False,
     ) -> Registration:
-        """Call ``handler(arguments, ctx)`` for ``/name arguments``."""
-        return loaded_extension.add_command(self._instance, name, handler, description, completions)
+        """Call ``handler(arguments, ctx)`` for ``/name arguments``.
+
+        ``needs_run_here``: it is not offered for a session that only shows a remote one.
+        """
+        return loaded_extension.add_command(
+            self._instance, name, handler, description, completions, needs_run_here=needs_run_here
+        )
 
     def command(
-        self, name: str, *, description: str = "", completions: Completions | None = None
+        self,
+        name: str,
+        *,
+        description: str = "",
+        completions: Completions | None = None,
+        needs_run_here: bool = False,
     ) -> Callable[[C], C]:
         """``register_command`` as a decorator; the docstring is the description."""
 
         def decorate(function: C) -> C:
             text = description or loaded_extension.first_line(function)
-            self.register_command(name, function, description=text, completions=completions)
+            self.register_command(
+                name,
+                function,
+                description=text,
+                completions=completions,
+                needs_run_here=needs_run_here,
+            )
             return function
 
         return decorate
@@ -283,6 +301,7 @@ class ExtensionAPI:
 
     def add_view(self, kind: ViewKind, name: str, view: View) -> Registration:
         """Render a tool, message, entry or status; a string is imported on first use."""
+        check_value("a kind of view", kind, get_args(ViewKind))
         return self._instance.add_name(self._registries.views, f"{kind}:{name}", view)
 
     def register_message_renderer(self, custom_type: str, view: View) -> Registration:
@@ -388,9 +407,9 @@ class ExtensionAPI:
         """
         await self._sender.send_user_message(content, **how)
 
-    async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
-        """Store an entry that the model does not see. Returns its id."""
-        return await self._sender.append_entry(custom_type, data)
+    def append_entry(self, custom_type: str, data: Any = UNSET) -> Awaitable[str]:
+        """Store an entry that the model does not see. Await it for its id."""
+        return self._sender.append_entry(custom_type, data)
 
     async def set_session_name(self, name: str) -> None:
         """Rename the session."""
@@ -400,9 +419,9 @@ class ExtensionAPI:
         """The name of the session."""
         return self._link.session.entries.log.name
 
-    async def set_label(self, entry_id: str, label: str | None = None) -> None:
-        """Set or remove the label of an entry."""
-        await self._link.session.facts.label(entry_id, label)
+    def set_label(self, entry_id: str, label: str | None = None) -> Awaitable[Any]:
+        """Set or remove the label of an entry; awaiting it is optional."""
+        return self._sender.set_label(entry_id, label)
 
     async def publish(self, name: str, data: Any = None) -> None:
         """Emit an event of this extension to other extensions, JSON mode and RPC."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
+from typing import Any, Literal, NoReturn, Protocol, TypeVar, Unpack, cast
 
 from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
@@ -24,6 +24,7 @@ from pi.coding.extension_host.api.readers import ExtensionModelRegistry, Session
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
 from pi.coding.extension_host.control import Cancelled, SessionControl, Setup, TreeOptions
+from pi.coding.extension_host.errors import CommandExit
 from pi.coding.extension_host.events.policy import options_from
 from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
@@ -226,12 +227,15 @@ class CommandContext(ExtensionContext):
         model_registry: ExtensionModelRegistry,
         resources: ExtensionResources,
         sender: MessageSender,
+        flags: Mapping[str, bool | str],
         renewed: Callable[[], CommandContext | None],
     ) -> None:
         super().__init__(
             link, connection, ui=ui, model_registry=model_registry, resources=resources
         )
         self._sender = sender
+        self.flags = flags
+        """The values of ``pi <name> --option``, with the defaults of the manifest, by name."""
         self._renewed = renewed
         """Returns the context of this extension in the session that replaced this one."""
 
@@ -244,6 +248,15 @@ class CommandContext(ExtensionContext):
     async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
         """``pi.send_user_message`` in the session of this context."""
         await self._sender.send_user_message(content, **how)
+
+    def write(self, text: str) -> None:
+        """Write to standard output in print mode, as it is; with a user interface, a notice."""
+        self._link.require_open()
+        self._connection.ui.write(text)
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End the command, and the program with this exit code. Raises ``CommandExit``."""
+        raise CommandExit(code)
 
     def get_system_prompt_options(self) -> SystemPromptOptions:
         """The parts of the system prompt."""

@@ -13,6 +13,7 @@ from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
+from pi.coding.extension_host.open_dialogs import DialogRegistry
 from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import Watchdog
 
@@ -34,3 +35,4 @@ class HostState(Record, eq=False):
     connection: HostConnection
     clock: Clock
     watchdog: Watchdog
+    dialogs: DialogRegistry

@@ -102,6 +102,8 @@ def add_command(
     handler: CommandHandler,
     description: str,
     completions: Completions | None,
+    *,
+    needs_run_here: bool = False,
 ) -> Registration:
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     name = name.removeprefix("/")
@@ -116,6 +118,7 @@ def add_command(
         description=description,
         completions=completions,
         source=instance.source,
+        needs_run_here=needs_run_here,
         context=instance.command_context,
         owner=instance.owner,
     )
@@ -223,6 +226,7 @@ def build_extension(
         owner=owner,
         bus=state.bus,
         watchdog=state.watchdog,
+        dialogs=state.dialogs,
         facts=state.registries.facts,
         failed=state.failed,
     )
@@ -245,6 +249,7 @@ def build_extension(
             model_registry=model_registry,
             resources=resources,
             sender=MessageSender(link, state.next_turn),
+            flags=state.flags,
             renewed=partial(renewed, owner.path),
         ),
         state=state,

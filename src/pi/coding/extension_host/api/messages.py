@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from msgspec import UNSET
 
@@ -12,10 +13,10 @@ from pi.agent.queues import user_message
 from pi.ai.messages import Image, Json, Text
 from pi.base.records import Record
 from pi.coding.bus import OrderedList, Owner
-from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.errors import ExtensionError, check_value, contained
 from pi.coding.extension_host.events.answers import as_custom_message
 from pi.coding.extension_host.scope import SessionLink
-from pi.coding.session.entries import Custom, CustomMessage
+from pi.coding.session.entries import Custom, CustomMessage, KnownEntry, Label
 
 DeliverAs: TypeAlias = Literal["steer", "follow_up", "next_turn"]
 Content: TypeAlias = str | Sequence[Text | Image]
@@ -67,6 +68,7 @@ class MessageSender:
         deliver_as: DeliverAs | None = None,
     ) -> None:
         """Send a message to the model; while idle it is only recorded unless ``trigger_turn``."""
+        _check_delivery(deliver_as)
         session = self._link.session
         said = as_custom_message(message, now_ms=self._link.scope.clock.now_ms())
         if deliver_as == "next_turn":
@@ -87,6 +89,7 @@ class MessageSender:
         meta: Json | None = None,
     ) -> None:
         """Send a message as the user; it always starts or joins a run."""
+        _check_delivery(deliver_as)
         session = self._link.session
         text, images = _parts(content)
         if session.runs.idle:
@@ -100,10 +103,32 @@ class MessageSender:
         said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
         await session.runs.queue(said, follow_up=deliver_as != "steer")
 
-    async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
-        """Store an entry that the model does not see. Returns its id."""
-        entries = self._link.session.entries
-        return (await entries.append_entry(Custom(custom_type=custom_type, data=data))).id
+    def append_entry(self, custom_type: str, data: Any = UNSET) -> asyncio.Task[str]:
+        """Store an entry that the model does not see. Await it for its id."""
+        return self._append(Custom(custom_type=custom_type, data=data))
+
+    def set_label(self, entry_id: str, label: str | None = None) -> asyncio.Task[str]:
+        """Set or remove the label of an entry."""
+        if entry_id not in self._link.session.entries.log.tree:
+            raise ExtensionError(f"Entry not found: {entry_id}")
+        return self._append(Label(target_id=entry_id, label=label or UNSET))
+
+    def _append(self, draft: KnownEntry) -> asyncio.Task[str]:
+        # The entry is stored before this returns: a call without ``await`` is not lost.
+        session = self._link.session
+        id, event = session.entries.append_now(draft)
+
+        async def emit() -> str:
+            if event is not None:
+                await session.emit(event)
+            return id
+
+        return self._link.scope.spawn(emit(), name="entry appended")
+
+
+def _check_delivery(deliver_as: str | None) -> None:
+    if deliver_as is not None:
+        check_value("a value of deliver_as", deliver_as, get_args(DeliverAs))
 
 
 def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:

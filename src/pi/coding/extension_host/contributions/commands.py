@@ -54,6 +54,8 @@ class DeclaredCommand(Record):
     name: str
     description: str = ""
     source: SourceInfo
+    needs_run_here: bool = False
+    """Whether it needs a session that runs in this process, not one that is only shown."""
 
 
 class ExtensionCommand(DeclaredCommand):

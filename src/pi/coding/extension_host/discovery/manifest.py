@@ -63,8 +63,18 @@ class Subcommand(Record, rename=None):
     """``pi name …``: starts a session and runs the command ``/name …`` in it."""
 
     help: str = ""
+    usage: str = ""
+    """Its arguments, e.g. ``<link>``, for help pages."""
     mode: Literal["", "print"] = ""
     """``print`` if it needs no terminal UI even if there is one."""
+    flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
+    session: bool = True
+    """Whether it needs a conversation.
+
+    Without one, no session file is written, no trust is requested, no input is read and no model is
+    needed; the project is not read. It runs in print mode.
+    """
 
 
 class Manifest(Record, rename=None):
@@ -78,6 +88,8 @@ class Manifest(Record, rename=None):
     """Names with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
+    needs_run_here: tuple[str, ...] = ()
+    """Commands that need a session that runs in this process, not one that is only shown."""
     tools: dict[str, ToolManifest] = field(default_factory=dict)
     shortcuts: dict[str, str] = field(default_factory=dict)
     """Keys with their descriptions."""

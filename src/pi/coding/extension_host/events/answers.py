@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from pi.agent.env import OnOutput
 from pi.ai.messages import Image, Json, Message, Text, Usage
 from pi.base.records import Record
-from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.errors import ExtensionError, check_fields, valid_values
 from pi.coding.session.entries import (
     Compaction,
     ContextEdit,
@@ -34,9 +34,10 @@ def record_from_fields(kind: type[R], fields: Mapping[str, Any], what: str) -> R
     try:
         return kind(**with_tuples(fields))
     except TypeError as error:
+        unknown = next((name for name in fields if name not in kind.__struct_fields__), "")
         raise ExtensionError(
             f"{what} is invalid: {error}",
-            hint=f"Valid fields: {', '.join(kind.__struct_fields__)}.",
+            hint=valid_values(unknown, kind.__struct_fields__, "fields"),
         ) from error
 
 
@@ -136,11 +137,15 @@ class CacheWarmingAnswer(Record):
 
 
 def as_answer(kind: type[R], given: object) -> R:
-    """Convert a handler's return value to a record. Raises ``TypeError`` if it is invalid."""
+    """Convert a handler's return value to a record.
+
+    Raises ``TypeError`` for another type, and ``ExtensionError`` for an unknown field.
+    """
     if isinstance(given, kind):
         return given
     if isinstance(given, Mapping):
         fields = {f"{name}_" if iskeyword(name) else name: value for name, value in given.items()}
+        check_fields(kind.__name__, fields, kind.__struct_fields__)
         return kind(**with_tuples(fields))
     raise TypeError(
         f"a handler must return {kind.__name__}, a dict of its fields or None,"
@@ -164,4 +169,5 @@ def as_custom_message(given: CustomMessage | Mapping[str, Any], *, now_ms: int) 
         fields = dict(given)
         if isinstance(fields.get("content"), list):
             fields["content"] = tuple(fields["content"])
+        check_fields("a message", fields, CustomMessage.__struct_fields__)
     return CustomMessage(**{**fields, "timestamp": fields.get("timestamp") or now_ms})

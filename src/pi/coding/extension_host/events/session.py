@@ -18,6 +18,7 @@ from pi.coding.extension_host.events.answers import (
     UserBashAnswer,
 )
 from pi.coding.port.results import Streaming
+from pi.coding.port.ui import Option
 from pi.coding.shell.local import BashResult
 
 DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
@@ -135,11 +136,26 @@ class UserBashEvent(Query):
 
 
 class UiPromptStartEvent(Event):
-    """A dialog is about to open."""
+    """A dialog is about to open; ``ctx.ui.answer(event.id, value)`` answers it from elsewhere."""
 
     kind: DialogKind
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
+    id: str = ""
+    """Identifies the dialog while it is open."""
+    message: str = ""
+    """The text below the title of a confirmation."""
+    options: tuple[Option, ...] = ()
+    """The options of a selection."""
+    multi: bool = False
+    """Whether several options can be selected."""
+    initial: tuple[str, ...] = ()
+    """The labels that are selected at first."""
+    placeholder: str = ""
+    prefill: str = ""
+    """The text of an editor at first."""
+    secret: bool = False
+    """Whether the answer is a secret: do not forward the dialog."""
 
 
 class UiPromptEndEvent(Event):
@@ -148,6 +164,8 @@ class UiPromptEndEvent(Event):
     kind: DialogKind
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
+    id: str = ""
+    """The id of its start."""
 
 
 class CacheWarmingDecisionEvent(Query):

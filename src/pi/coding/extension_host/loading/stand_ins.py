@@ -42,7 +42,7 @@ def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activ
     for name, flag in manifest.flags.items():
         loaded_extension.add_flag(instance, declared_flag(name, flag))
     for name, description in manifest.declared_commands().items():
-        _command(instance, name, description, activate)
+        _command(instance, manifest, name, description, activate)
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)
     for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
@@ -93,7 +93,9 @@ def _event(
     loaded_extension.add_handler(instance, name, handle, "normal")
 
 
-def _command(instance: LoadedExtension, name: str, description: str, activate: Activate) -> None:
+def _command(
+    instance: LoadedExtension, manifest: Manifest, name: str, description: str, activate: Activate
+) -> None:
     commands = instance.state.registries.commands
 
     async def run(arguments: str, ctx: Any) -> None:
@@ -110,7 +112,14 @@ def _command(instance: LoadedExtension, name: str, description: str, activate: A
             return None
         return await maybe_await(found[0].completions(prefix))
 
-    loaded_extension.add_command(instance, name, run, description, complete)
+    loaded_extension.add_command(
+        instance,
+        name,
+        run,
+        description,
+        complete,
+        needs_run_here=name in manifest.needs_run_here,
+    )
 
 
 def _shortcut(instance: LoadedExtension, key: str, description: str, activate: Activate) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pi.base.errors import PiError
+from pi.base.records import UNSET
 from pi.coding.compaction.events import SessionTreeEvent
-from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
+from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, contained, error_text
 from pi.coding.extension_host.events.session import SessionStartEvent, SessionSwitchEvent
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
@@ -37,6 +39,8 @@ class SessionExtensions:
         """Files that only the original pi can run."""
         self.shutdown_requested = asyncio.Event()
         """Set when an extension requests shutdown."""
+        self.exit_code: int | None = None
+        """The exit code that a command requested."""
 
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
@@ -53,7 +57,12 @@ class SessionExtensions:
         found = self.hosting.host.registries.commands.find(text)
         if found is not None:
             command, arguments = found
-            work = partial(command.handler, arguments, command.context)
+
+            def work() -> Any:
+                if command.needs_run_here:
+                    self._core.require_local(f"run /{command.name}")
+                return command.handler(arguments, command.context)
+
             await self._guarded(work, f"command:{command.name}", "command")
 
     def shortcuts(self) -> Mapping[str, str]:
@@ -157,7 +166,15 @@ class SessionExtensions:
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
             await contained(work)
+        except CommandExit as exit:
+            self.exit_code = exit.code
+            self.shutdown_requested.set()
         except Exception as error:
             log.warning("%s failed", path, exc_info=error)
-            failed = ExtensionFailed(extension_path=path, event=event, error=error_text(error))
+            failed = ExtensionFailed(
+                extension_path=path,
+                event=event,
+                error=error_text(error),
+                hint=(error.hint or UNSET) if isinstance(error, PiError) else UNSET,
+            )
             await self._core.agent.emit(failed)

@@ -165,6 +165,8 @@ def listed_commands(core: LiveSession) -> list[Command]:
 
 def _commands(core: LiveSession) -> Iterator[Command]:
     for name, command in core.extensions.commands():
+        if command.needs_run_here and core.remote is not None:
+            continue
         yield Command(
             name=name,
             description=command.description or UNSET,

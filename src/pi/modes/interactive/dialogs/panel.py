@@ -145,14 +145,20 @@ def framed(
     message: str = "",
     aside: DialogHints = no_hints,
     inset: int = 0,
+    more: str = "",
 ) -> Panel:
-    """Builds a dialog of this screen; ``keys`` are shown as hints."""
+    """Builds a dialog of this screen; ``more`` and ``keys`` are shown as hints."""
+
+    def shown_hints() -> str:
+        known = hints(ui, *keys())
+        return _BETWEEN.join((more, known)) if more and known else known
+
     return Panel(
         ui.theme,
         title,
         inside,
         message=message,
-        hints=lambda: hints(ui, *keys()),
+        hints=shown_hints,
         rows=lambda: ui.rows,
         aside=aside,
         inset=inset,

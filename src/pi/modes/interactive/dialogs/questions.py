@@ -23,6 +23,7 @@ from pi.modes.interactive.dialogs.panel import (
 )
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
+from pi.tui.input.keys import matches_key
 from pi.tui.widgets.editor.editor import Editor
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
@@ -34,9 +35,16 @@ class TextEditor:
     """A multi-line field; one key opens it in the external editor."""
 
     def __init__(
-        self, ui: Ui, text: str, tasks: TaskScope, *, on_done: Callable[[str | None], None]
+        self,
+        ui: Ui,
+        text: str,
+        tasks: TaskScope,
+        *,
+        on_done: Callable[[str | None], None],
+        enter_submits: bool = True,
     ) -> None:
         self._ui = ui
+        self._enter_submits = enter_submits
         self._tasks = tasks
         self._on_done = on_done
         self._editor = Editor(keymap=ui.keymap, theme=ui.theme.editor, screen_rows=lambda: ui.rows)
@@ -59,6 +67,10 @@ class TextEditor:
             self._on_done(None)
         elif "app.editor.external" in actions:
             self._tasks.start(self._edit_externally(), name="external editor")
+        elif not self._enter_submits and self._submits_lines(data, actions):
+            self._on_done(self._editor.get_expanded_text().strip())
+        elif not self._enter_submits and "tui.input.submit" in actions:
+            self._editor.insert_text_at_cursor("\n")
         else:
             self._editor.handle_input(data)
 
@@ -70,12 +82,20 @@ class TextEditor:
         """The editor."""
         return self._editor.render(width)
 
+    @staticmethod
+    def _submits_lines(data: str, actions: Sequence[str]) -> bool:
+        # Ctrl+Enter is what other programs use; many terminals send it as a plain Enter.
+        return "app.message.followUp" in actions or matches_key(data, "ctrl+enter")
+
     async def _edit_externally(self) -> None:
         text = await self._ui.open_external_editor(self._editor.get_expanded_text())
         if text is not None:
             self._editor.set_text(text)
             self._ui.request_render()
 
+
+_TOGGLE_KEY = "space"
+_TOGGLE_HINT = "Space switch"
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -87,6 +107,13 @@ EDITING: Keys = (
     ("tui.input.newLine", "new line"),
     ("app.editor.external", "own editor"),
 )
+EDITING_LINES: Keys = (
+    ("app.message.followUp", "accept"),
+    ("tui.select.cancel", "cancel"),
+    ("tui.input.submit", "new line"),
+    ("app.editor.external", "own editor"),
+)
+"""The keys of an editor in which Enter inserts a line."""
 
 
 class Option(Record, Generic[T_co]):
@@ -102,10 +129,11 @@ async def choose(
     title: str,
     options: Sequence[Option[T]],
     *,
+    initial: Sequence[T] = (),
     message: str = "",
     aside: DialogHints = no_hints,
 ) -> T | None:
-    """Returns one of the options; the first is selected."""
+    """Returns one of the options; ``initial`` or the first is selected."""
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
@@ -120,8 +148,79 @@ async def choose(
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
         )
+        inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
         return framed(
             ui, title, inside, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
+        )
+
+    return await ui.show(build)
+
+
+class CheckList(Generic[T]):
+    """Options with a checkbox each."""
+
+    def __init__(
+        self,
+        ui: Ui,
+        options: Sequence[Option[T]],
+        initial: Sequence[T],
+        done: Callable[[list[T] | None], None],
+    ) -> None:
+        self._options = options
+        self._checked = {i for i, option in enumerate(options) if option.value in initial}
+        self._list = SelectList(
+            self._items(),
+            lambda: list_rows(ui),
+            ui.theme.select,
+            keymap=ui.keymap,
+            on_select=lambda item: done([options[i].value for i in sorted(self._checked)]),
+            on_cancel=lambda: done(None),
+        )
+
+    def handle_input(self, data: str) -> None:
+        """Checks or unchecks an option, moves, accepts or cancels."""
+        selected = self._list.selected
+        if selected is None or not matches_key(data, _TOGGLE_KEY):
+            self._list.handle_input(data)
+            return
+        index = int(selected.value)
+        self._checked ^= {index}
+        self._list.set_items(self._items())
+        self._list.select(index)
+
+    def invalidate(self) -> None:
+        """Invalidates the cached rows."""
+        self._list.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The visible options."""
+        return self._list.render(width)
+
+    def _items(self) -> list[SelectItem]:
+        return [
+            SelectItem(
+                value=str(i),
+                label=f"[{'x' if i in self._checked else ' '}] {option.label}",
+                description=option.description,
+            )
+            for i, option in enumerate(self._options)
+        ]
+
+
+async def choose_several(
+    ui: Ui,
+    title: str,
+    options: Sequence[Option[T]],
+    *,
+    initial: Sequence[T] = (),
+    aside: DialogHints = no_hints,
+) -> list[T] | None:
+    """Returns the checked options in their order; ``initial`` is checked at first."""
+
+    def build(done: Callable[[list[T] | None], None]) -> Component:
+        inside = CheckList(ui, options, initial, done)
+        return framed(
+            ui, title, inside, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )
 
     return await ui.show(build)
@@ -170,14 +269,24 @@ async def ask_text(
 
 
 async def edit_text(
-    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: DialogHints = no_hints
+    ui: Ui,
+    title: str,
+    prefill: str = "",
+    *,
+    message: str = "",
+    enter_submits: bool = True,
+    aside: DialogHints = no_hints,
 ) -> str | None:
-    """Asks for a text of several lines; the external editor can be used."""
+    """Asks for a text of several lines; the external editor can be used.
+
+    Unless Enter submits it, it inserts a line, and the key that queues a prompt submits.
+    """
+    keys = EDITING if enter_submits else EDITING_LINES
     async with TaskScope() as tasks:
 
         def build(done: Callable[[str | None], None]) -> Component:
-            editor = TextEditor(ui, prefill, tasks, on_done=done)
-            return framed(ui, title, editor, lambda: EDITING, message=message, aside=aside)
+            editor = TextEditor(ui, prefill, tasks, on_done=done, enter_submits=enter_submits)
+            return framed(ui, title, editor, lambda: keys, message=message, aside=aside)
 
         return await ui.show(build)
 
@@ -201,15 +310,17 @@ class TimeLimit:
         """The remaining time, shown beside the title."""
         return "" if self._end is None else f"({math.ceil(self._left(self._end))}s)"
 
-    async def keep(self, answer: Coroutine[Any, Any, T | None]) -> T | None:
-        """Returns the answer, or ``None`` on timeout; the dialog is then closed."""
+    async def keep(
+        self, answer: Coroutine[Any, Any, T | None], on_timeout: T | None = None
+    ) -> T | None:
+        """Returns the answer, or ``on_timeout``; the dialog is then closed."""
         if self._end is None:
             return await answer
         async with TaskScope(report=ignore_task_error) as tasks:
             asked = tasks.start(answer, name="dialog")
             over = tasks.start(self._count_down(self._end), name="time for the dialog")
             await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
-            return asked.result() if asked.done() else None
+            return asked.result() if asked.done() else on_timeout
 
     async def _count_down(self, end: float) -> None:
         while left := self._left(end):

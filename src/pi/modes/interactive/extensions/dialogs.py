@@ -27,16 +27,19 @@ class DialogQueue:
         self._turn = asyncio.Lock()
 
     async def ask(
-        self, timeout: float | None, ask: Callable[[DialogHints], Awaitable[T | None]]
+        self,
+        timeout: float | None,
+        ask: Callable[[DialogHints], Awaitable[T | None]],
+        on_timeout: T | None = None,
     ) -> T | None:
-        """Returns the answer of ``ask``; ``None`` if the time is over."""
+        """Returns the answer of ``ask``; ``on_timeout`` if the time is over."""
         limit = TimeLimit(self._ui, timeout)
 
         async def ask_in_turn() -> T | None:
             async with self._turn:
                 return await ask(limit.shown)
 
-        return await limit.keep(ask_in_turn())
+        return await limit.keep(ask_in_turn(), on_timeout)
 
 
 async def show_component(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable, Lines, Make, made
-from pi.coding.port.ui import Placement
+from pi.coding.port.ui import PLACEMENTS, Placement
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent, SafeLines
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
@@ -165,7 +165,7 @@ class ExtensionRegions:
             place, shown = self._widgets.pop(key)
             place.remove_child(shown)
         if component is not None:
-            below = placement == "belowEditor"
+            below = placement is not None and PLACEMENTS[placement] == "belowEditor"
             place = self._frame.below_editor if below else self._frame.above_editor
             place.add_child(component)
             self._widgets[key] = (place, component)

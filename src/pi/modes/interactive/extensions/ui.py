@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
-from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
+from pi.coding.port.ui import (
+    EditorStyle,
+    ExtensionUI,
+    NotifyKind,
+    Option,
+    Placement,
+    ThemeChange,
+)
 from pi.modes.interactive.dialogs import questions
 from pi.modes.interactive.extensions.dialogs import (
     DialogQueue,
@@ -62,24 +70,38 @@ class ScreenUI(ExtensionUI):
     # Dialogs --------------------------------------------------------------------------------------
 
     async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
-        """Asks for one of ``options``."""
-        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: bool = False,
+        initial: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for one of ``options``, or for several."""
         rows = [
             questions.Option(value=each.label, label=each.label, description=each.description)
-            for each in listed
+            for each in as_options(options)
         ]
+        chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
+        ask = questions.choose_several if multi else questions.choose
         return await self._dialogs.ask(
-            timeout, lambda aside: questions.choose(self._screen, title, rows, aside=aside)
+            timeout,
+            lambda aside: ask(self._screen, title, rows, initial=chosen, aside=aside),
+            on_timeout,
         )
 
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+    ) -> Any:
         """Asks a yes-or-no question."""
         answer = await self._dialogs.ask(
-            timeout, lambda aside: questions.confirm(self._screen, title, message, aside=aside)
+            timeout,
+            lambda aside: questions.confirm(self._screen, title, message, aside=aside),
+            on_timeout,
         )
-        return answer or False
+        return False if answer is None else answer
 
     async def input(
         self,
@@ -88,21 +110,33 @@ class ScreenUI(ExtensionUI):
         *,
         secret: bool = False,
         timeout: float | None = None,
-    ) -> str | None:
+        on_timeout: Any = None,
+    ) -> Any:
         """Asks for a line of text."""
         return await self._dialogs.ask(
             timeout,
             lambda aside: questions.ask_text(
                 self._screen, title, placeholder=placeholder, masked=secret, aside=aside
             ),
+            on_timeout,
         )
 
     async def editor(
-        self, title: str, prefill: str = "", *, timeout: float | None = None
-    ) -> str | None:
+        self,
+        title: str,
+        prefill: str = "",
+        *,
+        style: EditorStyle = "prompt",
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
         """Asks for a longer text."""
         return await self._dialogs.ask(
-            timeout, lambda aside: questions.edit_text(self._screen, title, prefill, aside=aside)
+            timeout,
+            lambda aside: questions.edit_text(
+                self._screen, title, prefill, enter_submits=style == "prompt", aside=aside
+            ),
+            on_timeout,
         )
 
     async def custom(
