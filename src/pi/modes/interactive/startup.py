@@ -97,7 +97,7 @@ class AppOptions(Record):
     """Imports what ``open`` needs. Runs in a thread, so that keys are handled meanwhile."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
-    ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]
+    ask_trust: Callable[[Ui, Path, Sequence[Path]], Awaitable[TrustChoice | None]]
     environ: Mapping[str, str]
     cwd: Path
     home: Path
