@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -67,9 +66,9 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
 
     async def ask(opening: OpenContext) -> None:
         await is_writing.wait()
-        answers.append(await opening.ask_trust(folder))
+        answers.append(await opening.ask_trust(folder, ()))
 
-    theatre.before_open, theatre.ask_trust = ask, partial(ask_trust, home=theatre.stage.home)
+    theatre.before_open, theatre.ask_trust = ask, ask_trust
     async with theatre.starting():
         theatre.type("hel")
         await theatre.sees("hel")
@@ -94,9 +93,9 @@ async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     answers: list[TrustChoice | None] = []
 
     async def ask(opening: OpenContext) -> None:
-        answers.append(await opening.ask_trust(folder))
+        answers.append(await opening.ask_trust(folder, ()))
 
-    theatre.before_open, theatre.ask_trust = ask, partial(ask_trust, home=theatre.stage.home)
+    theatre.before_open, theatre.ask_trust = ask, ask_trust
     async with theatre.starting():
         await theatre.sees(TITLE)
         theatre.send("hello")

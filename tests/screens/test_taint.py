@@ -19,7 +19,7 @@ import pytest
 from pi.ai.messages import Text, Thinking
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call
 from pi.base.records import replace
-from pi.coding.trust import TrustChoice
+from pi.coding.trust import TrustChoice, gated_in
 from pi.modes.interactive.commands.table import BUILT_IN
 from pi.modes.interactive.dialogs.opening import ask_trust
 from pi.modes.interactive.ui import Ui
@@ -169,7 +169,11 @@ async def test_the_question_of_trust(tmp_path: Path) -> None:
     play, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
-        answers.append(await ask_trust(ui, play.stage.cwd, home=play.stage.cwd.parent))
+        answers.append(
+            await ask_trust(
+                ui, play.stage.cwd, gated_in(play.stage.cwd, home=play.stage.cwd.parent)
+            )
+        )
 
     play.welcome = ask
     async with play.playing():

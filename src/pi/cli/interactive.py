@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def _start(
         load_rest=phase("session:load-rest")(_load_rest),
         open=open_behind_the_screen,
         commands=_commands,
-        ask_trust=partial(_ask_trust, home=home),
+        ask_trust=_ask_trust,
         environ=environ,
         cwd=Path.cwd(),
         home=home,
@@ -119,7 +118,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _ask_trust(ui: Ui, folder: Path, *, home: Path) -> TrustChoice | None:
+async def _ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
     from pi.modes.interactive.dialogs.opening import ask_trust
 
-    return await ask_trust(ui, folder, home=home)
+    return await ask_trust(ui, folder, gated)

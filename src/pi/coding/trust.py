@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, Self, TypeAlias
 
@@ -107,19 +107,23 @@ CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "C
 """Instruction files; the first existing one of each directory counts."""
 
 
-def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
-    """Return the existing files and folders that only a trusted project may use."""
+def gated_in(cwd: Path, *, home: Path, gates: Iterable[str] = ()) -> tuple[Path, ...]:
+    """Return the existing files and folders that only a trusted project may use.
+
+    ``gates`` are the names that enabled extensions add.
+    """
     folder = cwd / PROJECT_FOLDER
     own = [folder / name for name in GATED]
     if cwd != home:  # these belong to the user there
         own.append(cwd / ".env")
         own += (cwd / agent / "rules" for agent in OTHER_AGENTS)
         own += (cwd / name for name in OTHERS_FOLDERS)
+        own += (cwd / name for name in gates)
     own += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
     found = [path for path in own if os.path.lexists(path)]
     found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
     found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def agent_skills(cwd: Path, *, home: Path) -> Iterator[Path]:
@@ -180,8 +184,8 @@ class TrustChoice(Record):
     remember: bool = False
 
 
-AskTrust: TypeAlias = Callable[[Path], Awaitable[TrustChoice | None]]
-"""Asks the user; ``None`` if there is no answer."""
+AskTrust: TypeAlias = Callable[[Path, Sequence[Path]], Awaitable[TrustChoice | None]]
+"""Asks the user about a directory and what needs trust in it; ``None`` if there is no answer."""
 
 
 class Trust(Record):
@@ -215,9 +219,9 @@ class Trust(Record):
         return all(self.trusts(each) == other.trusts(each) for each in (cwd, *cwd.parents))
 
 
-def needs_trust(cwd: Path, *, home: Path) -> bool:
-    """Whether the project contains anything that needs trust."""
-    return bool(gated_in(Path(canonical(cwd)), home=Path(canonical(home))))
+def needing_trust(cwd: Path, *, home: Path, gates: Iterable[str] = ()) -> tuple[Path, ...]:
+    """Return everything in the project that needs trust, by canonical path."""
+    return gated_in(Path(canonical(cwd)), home=Path(canonical(home)), gates=gates)
 
 
 async def decide_trust(
@@ -230,17 +234,21 @@ async def decide_trust(
     default: TrustDefault = "ask",
     ask: AskTrust | None = None,
     answers: dict[str, bool] | None = None,
+    gates: Iterable[str] = (),
 ) -> Trust:
     """Return the first decision of: flag, extensions, stored decision, the user's default, the
     user.
 
     Call it before every reading of the project. ``answers`` are the decisions of the user for this
-    run only, by canonical directory; a new one is added.
+    run only, by canonical directory; a new one is added. ``gates`` are names of files that enabled
+    extensions read.
     """
     if flag is not None:
         return Trust(trusted=flag, source="flag")
     answers = {} if answers is None else answers
-    decided = await _decide(cwd, store, answers, home=home, bus=bus, default=default, ask=ask)
+    decided = await _decide(
+        cwd, store, answers, home=home, bus=bus, default=default, ask=ask, gates=gates
+    )
     return replace(decided, by_default=decided.trusted and default == "always")
 
 
@@ -253,6 +261,7 @@ async def _decide(
     bus: EventBus,
     default: TrustDefault,
     ask: AskTrust | None,
+    gates: Iterable[str],
 ) -> Trust:
     stored = store.decisions()
     # The user is not asked about stored decisions, so a stored decision is newer than an answer.
@@ -270,11 +279,12 @@ async def _decide(
         return Trust(trusted=before, source=by, decisions=known)
     if default == "always":
         return _decided(cwd, "settings", known, trusted=True)
-    if not needs_trust(cwd, home=home):
+    gated = needing_trust(cwd, home=home, gates=gates)
+    if not gated:
         return Trust(trusted=False, source="nothing to trust", decisions=known)
     if default == "never":
         return _decided(cwd, "settings", known, trusted=False)
-    return _chosen(cwd, None if ask is None else await ask(cwd), store, answers, known)
+    return _chosen(cwd, None if ask is None else await ask(cwd, gated), store, answers, known)
 
 
 def _chosen(

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
 
 from pi.base.clock import IdFactory, SystemClock
+from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
+    ActivationState,
     Manifest,
     ToolManifest,
+    active_gates,
     can_defer,
     depends_on_session,
     is_triggered,
@@ -18,11 +22,19 @@ from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from pi.coding.settings.settings import Settings
 
 
 def waiting_for(*triggers: str) -> Manifest:
     return Manifest(activate=triggers)
+
+
+HERE = ActivationState(
+    cwd=Path("/home/ada/project"),
+    home=Path("/home/ada"),
+    agent_dir=Path("/home/ada/.pi/agent"),
+    environ={},
+    settings={},
+)
 
 
 def session() -> SessionLog:
@@ -94,7 +106,7 @@ def test_a_setting_with_a_value_is_a_trigger(raw: dict[str, object], expected: b
     manifest = waiting_for("setting:tui.line")
 
     assert depends_on_session(manifest)
-    assert is_triggered(session(), Settings.in_memory(raw), (), manifest) is expected
+    assert is_triggered(manifest, replace(HERE, settings=raw)) is expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("todo", True), ("other", False)])
@@ -106,18 +118,80 @@ def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: b
     manifest = waiting_for("entry:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(log, Settings.in_memory(), (), manifest) is expected
+    assert is_triggered(manifest, replace(HERE, log=log)) is expected
 
 
-@pytest.mark.parametrize(("selected", "expected"), [(("read", "todo"), True), (("read",), False)])
-def test_a_tool_that_is_selected_by_name_is_a_trigger(
-    selected: tuple[str, ...], expected: bool
-) -> None:
+@pytest.mark.parametrize(("selected", "expected"), [({"read", "todo"}, True), ({"read"}, False)])
+def test_a_tool_that_is_selected_by_name_is_a_trigger(selected: set[str], expected: bool) -> None:
     manifest = waiting_for("selected:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(session(), Settings.in_memory(), selected, manifest) is expected
+    assert is_triggered(manifest, replace(HERE, selected=frozenset(selected))) is expected
 
 
 def test_triggers_of_use_do_not_depend_on_the_session() -> None:
     assert not depends_on_session(waiting_for("command:x", "flag:y"))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        ("file:.mcp.json", True),
+        ("file:.pi/mcp.json", False),
+        ("file:~/.codex/config.toml", True),
+        ("file:~/.pi/agent/mcp.json", True),
+        ("file:~/.pi/agent/other.json", False),
+        ("env:MCP_URL", True),
+        ("env:EMPTY", False),
+        ("env:UNKNOWN", False),
+        ("shared:room", True),
+        ("shared:kernel", False),
+    ],
+)
+def test_files_variables_and_shared_objects_are_triggers(
+    tmp_path: Path, trigger: str, expected: bool
+) -> None:
+    state = ActivationState(
+        cwd=tmp_path / "project",
+        home=tmp_path / "home",
+        agent_dir=tmp_path / "agent",
+        environ={"MCP_URL": "http://127.0.0.1", "EMPTY": ""},
+        settings={},
+        shared=frozenset({"room"}),
+        uses_project=True,
+    )
+    for file in ("project/.mcp.json", "home/.codex/config.toml", "agent/mcp.json"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+
+    assert depends_on_session(waiting_for(trigger))
+    assert is_triggered(waiting_for(trigger), state) is expected
+
+
+def test_files_of_an_untrusted_project_are_no_triggers(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").touch()
+    state = replace(HERE, cwd=tmp_path)
+
+    assert not is_triggered(waiting_for("file:.mcp.json"), state)
+    assert is_triggered(waiting_for("file:.mcp.json"), replace(state, uses_project=True))
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (Manifest(gates=("hooks.json",)), ("hooks.json",)),
+        (Manifest(activate=("command:x",), gates=("hooks.json",)), ()),
+        (Manifest(activate=("setting:hooks",), gates=("hooks.json",)), ("hooks.json",)),
+        (Manifest(activate=("setting:other",), gates=("hooks.json",)), ()),
+        (Manifest(activate=("flag:budget",), gates=("hooks.json",)), ("hooks.json",)),
+        (Manifest(activate=("file:hooks.json",), gates=("hooks.json",)), ("hooks.json",)),
+        (Manifest(modes=("rpc",), gates=("hooks.json",)), ()),
+    ],
+)
+def test_a_gate_counts_while_its_extension_is_enabled(
+    tmp_path: Path, manifest: Manifest, expected: tuple[str, ...]
+) -> None:
+    (tmp_path / "hooks.json").touch()
+    state = replace(HERE, cwd=tmp_path, settings={"hooks": True})
+
+    assert active_gates([manifest], state, {"budget": "15m"}, "print") == expected

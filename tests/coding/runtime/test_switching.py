@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -280,7 +280,7 @@ class Asked:
         self._remember = remember
         self.folders: list[Path] = []
 
-    async def __call__(self, folder: Path) -> TrustChoice | None:
+    async def __call__(self, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
         self.folders.append(folder)
         trusted = self._answers.pop(0)
         if trusted is None:

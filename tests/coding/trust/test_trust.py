@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ class Desk:
         choice: TrustChoice | None = None,
         answers: dict[str, bool] | None = None,
     ) -> Trust:
-        async def ask(cwd: Path) -> TrustChoice | None:
+        async def ask(cwd: Path, gated: Sequence[Path]) -> TrustChoice | None:
             return choice
 
         return await decide_trust(

@@ -151,7 +151,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _never(ui: Ui, folder: Path) -> TrustChoice | None:
+async def _never(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
     return None
 
 

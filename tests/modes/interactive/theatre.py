@@ -108,7 +108,7 @@ class Theatre:
         self.news: Callable[[], Awaitable[str]] | None = None
         self.themes: Callable[[], Sequence[Path]] | None = None
         self.theme: str | None = None
-        self.ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]] = _never
+        self.ask_trust: Callable[[Ui, Path, Sequence[Path]], Awaitable[TrustChoice | None]] = _never
         self.command = ""
         self.hint = ""
 
@@ -267,5 +267,5 @@ class TheatreSession(OpenedSession):
         return "To resume this session: pi --session x"
 
 
-async def _never(ui: Ui, folder: Path) -> TrustChoice | None:
+async def _never(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
     return None

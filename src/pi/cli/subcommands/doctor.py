@@ -27,6 +27,7 @@ from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
+from pi.coding.runtime.extensions.sources import gates_in
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.secrets import KnownSecrets
@@ -37,7 +38,7 @@ from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.trust import BadTrustFile, canonical, gated_in
+from pi.coding.trust import BadTrustFile, needing_trust
 
 # The checks never show the value of a variable or a credential.
 
@@ -115,8 +116,8 @@ def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResul
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         broken = CheckResult(level="broken", topic=topic, text=error.message, advice=error.hint)
         return settings, False, [broken]
-    gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
     settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
+    gated = needing_trust(cwd, home=host.home, gates=gates_in(host, cwd, settings))
     if not gated:
         finding = CheckResult(
             level="good", topic=topic, text=f"{cwd} has no resources that need trust"

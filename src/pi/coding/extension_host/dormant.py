@@ -5,13 +5,15 @@ Imported at start-up, also if there are no extensions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
+    ActivationState,
+    Manifest,
     can_defer,
     check_version,
     is_triggered,
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
-    from pi.coding.session.log import SessionLog
-    from pi.coding.settings.settings import Settings
 
 
 class DormantExtensions:
@@ -80,15 +80,15 @@ class DormantExtensions:
             self._commands = self._declared()
         return self._commands
 
-    def is_triggered(self, log: SessionLog, settings: Settings, selected: Collection[str]) -> bool:
-        """Whether the session or its settings contain a trigger of one of them.
+    def manifests(self) -> list[Manifest]:
+        """Their manifests."""
+        return [candidate.declared() for candidate in self._candidates.values()]
 
-        ``selected`` are the tools that the user selected by name.
-        """
-        manifests = (candidate.declared() for candidate in self._candidates.values())
+    def is_triggered(self, state: ActivationState) -> bool:
+        """Whether the state contains a trigger of one of them."""
         return any(
-            is_triggered(log, settings, selected, each)
-            for each in manifests
+            is_triggered(each, state)
+            for each in self.manifests()
             if supports_mode(each, self._mode)
         )
 

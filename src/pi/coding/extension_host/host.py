@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from contextvars import Context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
@@ -32,6 +33,9 @@ from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
+
+if TYPE_CHECKING:
+    from pi.coding.port.queries import WorkspacePort
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +111,15 @@ class ExtensionHost:
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.ask_first(sources))
         self._connections.callback(registry.add_resolver(self._resolved))
+
+    def open_in(self, workspace: WorkspacePort) -> None:
+        """Set the workspace of extensions that are loaded before the session exists."""
+        self._connection.workspace = workspace
+
+    @property
+    def shared_keys(self) -> frozenset[str]:
+        """The keys of shared objects, which outlive sessions."""
+        return SHARED.keys
 
     def bind(self, session: SessionPort) -> None:
         """Set the session that extensions belong to."""

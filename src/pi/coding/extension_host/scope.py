@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
@@ -14,6 +14,9 @@ from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import ExtensionError, StaleSession, contained
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
+
+if TYPE_CHECKING:
+    from pi.coding.port.queries import WorkspacePort
 
 
 class Registration:
@@ -155,6 +158,8 @@ class HostConnection:
         self.ui = ExtensionUI()
         self.session: SessionPort | None = None
         """The session; ``None`` while extensions are loaded before it."""
+        self.workspace: WorkspacePort | None = None
+        """The workspace before the session exists; ``None`` until the project is opened."""
         self.run_scopes = RunScopes()
 
 
@@ -178,6 +183,14 @@ class SessionLink:
         if self._connection.session is None and not self.scope.closed:
             return self._connection.cwd
         return self.session.workspace.cwd
+
+    @property
+    def workspace(self) -> WorkspacePort:
+        """The workspace of the session; also before it exists, for triggered extensions."""
+        if self._connection.session is None and self._connection.workspace is not None:
+            self.require_open()
+            return self._connection.workspace
+        return self.session.workspace
 
     @property
     def session(self) -> SessionPort:

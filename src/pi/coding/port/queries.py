@@ -250,7 +250,11 @@ class WorkspacePort(Protocol):
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """The environment variables of pi."""
+        """The environment variables of pi, including those of ``.env`` files."""
+        ...
+
+    def command_environment(self) -> dict[str, str]:
+        """Return the variables for commands of the user and of the model."""
         ...
 
 

@@ -106,6 +106,8 @@ class Bootstrap:
         self._opened.push_async_callback(self.model_client.close)
         await self.hosting.load_project(self.workspace)
         self.hosting.connect(self.model_client.registry)
+        # Before the model is chosen: a triggered extension may provide it, or resolve its name.
+        await self.hosting.load_triggered(self.workspace, self.log)
         self.start = await find_starting_model(
             self._model_preferences(), self.model_client.registry
         )
@@ -132,6 +134,7 @@ class Bootstrap:
             default=settings.values.default_project_trust,
             ask=self.overrides.ask_trust,
             answers=self._answers,
+            gates=self.hosting.gates(cwd, self.machine, settings),
         )
 
     async def open_workspace(
@@ -149,6 +152,7 @@ class Bootstrap:
             session=self._tool_support,
             settings=self.overrides.settings,
             overrides=before.settings.overrides if before else None,
+            gates=lambda settings: self.hosting.gates(cwd, self.machine, settings),
         )
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
@@ -166,7 +170,7 @@ class Bootstrap:
         To be called when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._here
-        skipped = skipped_files(here.cwd, self.machine, self.options, here.trust)
+        skipped = skipped_files(here, self.options)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
         if new and self.overrides.reports_skipped:

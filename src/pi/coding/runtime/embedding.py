@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -34,7 +34,7 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import AskTrust
+from pi.coding.trust import TrustChoice
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class AgentSessionOptions(TypedDict, total=False):
     """Instructions that replace AGENTS.md files."""
     prompt_templates: Sequence[PromptTemplate | Path] | None
     """Prompt templates, or files and folders of them."""
-    trust: bool | AskTrust | None
+    trust: bool | Callable[[Path], Awaitable[TrustChoice | None]] | None
     """Whether project files may be read, or a function that asks. Default: the stored decision."""
     environ: Mapping[str, str] | None
     """Environment variables that replace those of the process."""
@@ -246,7 +246,7 @@ def _overrides(
         tools=custom,
         whole_prompt=options.get("system_prompt"),
         session_dir=named_session_dir(machine, cwd),
-        ask_trust=trust if callable(trust) else None,
+        ask_trust=(lambda folder, gated: trust(folder)) if callable(trust) else None,
     )
     manager = options.get("session_manager")
     if manager is None:

@@ -92,11 +92,7 @@ class Toolbox:
     @property
     def selected(self) -> tuple[str, ...]:
         """Return the tools that the user selected by name, whether or not they exist."""
-        filter, usual = self._filter, self._workspace.settings.values.default_tools
-        if not filter.any:
-            return ()
-        names = usual if filter.only is None else filter.only
-        return tuple(name for name in names if name not in filter.without)
+        return selected_tools(self._filter, self._workspace.settings.values.default_tools)
 
     @property
     def active_names(self) -> tuple[str, ...]:
@@ -147,3 +143,11 @@ class Toolbox:
             return self._added[name][1]
         built_in = self._workspace.tools[name]
         return ToolNote(name=name, snippet=built_in.snippet, guidelines=built_in.guidelines)
+
+
+def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
+    """Return the tools that the user selected by name; ``usual`` are those of the settings."""
+    if not filter.any:
+        return ()
+    names = usual if filter.only is None else filter.only
+    return tuple(name for name in names if name not in filter.without)

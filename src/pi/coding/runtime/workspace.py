@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.files import expand_home
@@ -12,6 +12,7 @@ from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.blobs.store import BlobStore
 from pi.coding.compaction.options import check_tokens
+from pi.coding.extension_host.discovery.manifest import ActivationState
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import ResourceLists, Resources, ResourceSearch, discover
 from pi.coding.resources.sources import Place
@@ -32,12 +33,13 @@ from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
 from pi.coding.shell.spill import SpillFolder
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
-from pi.coding.trust import CONTEXT_FILES, Trust, gated_in, needs_trust
+from pi.coding.trust import CONTEXT_FILES, Trust, gated_in, needing_trust
 
 if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.packages.discovery import Package
     from pi.coding.resources.kinds import Where
     from pi.coding.runtime.packages_here import SessionPackages
+    from pi.coding.session.log import SessionLog
     from pi.coding.tools.local_env import LocalEnv
 
 
@@ -61,6 +63,10 @@ class ShellValues(Record):
     """Whether the user's shell profile is read first."""
 
 
+Gates: TypeAlias = Callable[[Settings], tuple[str, ...]]
+"""Returns the names of project files that enabled extensions read."""
+
+
 class Workspace(Record):
     """One working directory, as a session uses it."""
 
@@ -82,6 +88,28 @@ class Workspace(Record):
     rules: Callable[[], EnvironmentRules]
     """Which variables commands do not see."""
 
+    gates: Gates
+    """Returns names of files that need trust because an enabled extension reads them."""
+
+    def activation_state(
+        self, log: SessionLog | None = None, shared: frozenset[str] = frozenset()
+    ) -> ActivationState:
+        """Return what triggers of extensions depend on."""
+        return ActivationState(
+            cwd=self.cwd,
+            home=self.machine.home,
+            agent_dir=self.machine.agent_dir,
+            environ=self.environ,
+            settings=self.settings.raw,
+            log=log,
+            shared=shared,
+            uses_project=self.is_trusted,
+        )
+
+    def command_environment(self) -> dict[str, str]:
+        """Return the variables for commands of the user and of the model."""
+        return command_environment(self.environment.values, self.rules())
+
     def program_environment(self) -> dict[str, str]:
         """Return the variables for interactive programs, such as the editor."""
         return program_environment(self.environment.values, self.rules())
@@ -91,7 +119,9 @@ class Workspace(Record):
         """Whether the project is trusted, or has no files that need trust."""
         if self.trust.source == "nothing to trust":
             # Checked now, not when trust was decided: files may have been added since.
-            return not needs_trust(self.cwd, home=self.machine.home)
+            return not needing_trust(
+                self.cwd, home=self.machine.home, gates=self.gates(self.settings)
+            )
         return self.trust.trusted
 
     @property
@@ -131,6 +161,7 @@ async def open_workspace(
     session: ToolSupport,
     settings: Settings | None = None,
     overrides: Json | None = None,
+    gates: Gates = lambda settings: (),
 ) -> Workspace:
     """Read what ``trust`` allows; it must have been decided just before.
 
@@ -178,6 +209,7 @@ async def open_workspace(
         jobs=jobs,
         tools=_tools(place, settings),
         rules=rules,
+        gates=gates,
     )
 
 
@@ -362,11 +394,11 @@ def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
-def skipped_files(
-    cwd: Path, machine: Machine, options: SessionOptions, trust: Trust
-) -> tuple[Path, ...]:
+def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, ...]:
     """Return the files of a project that are not read because it is not trusted."""
-    gated = gated_in(cwd, home=machine.home)
+    trust, machine = workspace.trust, workspace.machine
+    gates = workspace.gates(workspace.settings)
+    gated = gated_in(workspace.cwd, home=machine.home, gates=gates)
     context = [path for path in gated if path.name in CONTEXT_FILES]
     others = [path for path in gated if path not in context and not trust.trusted]
     if not options.resources.context_files:

@@ -162,9 +162,9 @@ class SessionLifecycle:
 
     # Opening --------------------------------------------------------------------------------------
 
-    async def _ask_trust(self, folder: Path) -> TrustChoice | None:
+    async def _ask_trust(self, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
         with type_ahead_to_composer(self._frame.tui, self._frame.keymap, self._frame.composer):
-            return await self._start.ask_trust(self.screen, folder)
+            return await self._start.ask_trust(self.screen, folder, gated)
 
     def _report(self, text: str) -> None:
         words = text.removeprefix(_WARNING)

@@ -99,7 +99,7 @@ class AppOptions(Record):
     """Imports what the first prompt needs, once the open session is shown; also in a thread."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
-    ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]
+    ask_trust: Callable[[Ui, Path, Sequence[Path]], Awaitable[TrustChoice | None]]
     environ: Mapping[str, str]
     cwd: Path
     home: Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.coding.trust import TrustChoice
+from pi.coding.trust import TrustChoice, gated_in
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust, ask_trust
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -14,7 +14,7 @@ FOLDER = Path("/srv/site")
 
 async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER, home=tmp_path))
+    asked = asyncio.create_task(ask_trust(screen, FOLDER, ()))
     await screen.shown()
     lines = screen.lines(70)
     assert lines[:2] == [" Trust project folder?", " /srv/site"]
@@ -32,7 +32,7 @@ async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
 
 async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER, home=tmp_path))
+    asked = asyncio.create_task(ask_trust(screen, FOLDER, ()))
     await screen.press("escape")
     assert await asked is None
 
@@ -52,14 +52,17 @@ async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
     (folder / ".pi" / "extensions" / "hello.py").touch()
     (folder / ".pi" / "settings.json").touch()
     (folder / "AGENTS.md").touch()
+    (folder / ".mcp.json").touch()
+    gated = gated_in(folder, home=tmp_path, gates=[".mcp.json"])
     screen = FakeScreen(tmp_path)
     screen.rows = 40
-    asked = asyncio.create_task(ask_trust(screen, folder, home=tmp_path))
+    asked = asyncio.create_task(ask_trust(screen, folder, gated))
     await screen.shown()
     text = screen.text(100)
     assert " • .pi/settings.json  settings, which can name programs to run" in text
     assert " • .pi/extensions  1 extension: code that runs inside pi" in text
     assert " • AGENTS.md  instructions for the model" in text
+    assert " • .mcp.json  read by an extension" in text
     assert "skill" not in text
     assert "prompt" not in text
     await screen.press("escape")

@@ -177,7 +177,7 @@ class ExtensionSettings:
     def get(self, key: str) -> Any:
         """The value; the default if it is missing or of another type than declared."""
         kind, default, _ = self._declared.get(key, (Any, None, ""))
-        raw = value_at(self._link.session.workspace.settings.raw, key.split("."))
+        raw = value_at(self._link.workspace.settings.raw, key.split("."))
         if raw is None:
             return default
         try:
@@ -187,7 +187,7 @@ class ExtensionSettings:
 
     def on_change(self, listener: Callable[[], None]) -> Registration:
         """Call ``listener`` after every change of any setting."""
-        settings = self._link.session.workspace.settings
+        settings = self._link.workspace.settings
         return self._link.scope.keep(Registration(settings.on_change(listener)))
 
     @property

@@ -268,6 +268,11 @@ class SharedObjects:
         result: T = await asyncio.shield(shared.made)
         return result
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all objects, as text."""
+        return frozenset(map(str, self._objects))
+
     async def close(self) -> None:
         """Close everything, even if it is in use."""
         objects, self._objects = self._objects, {}

@@ -11,8 +11,9 @@ A single file contains it as a block of comments, in the form of PEP 723::
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from msgspec import field
 
 from pi.base.files import open_regular, read_regular
 from pi.base.formats import BadFormat, parse_toml
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import is_file
 from pi.coding.settings.settings import value_at
@@ -29,11 +30,13 @@ from pi.coding.settings.settings import value_at
 if TYPE_CHECKING:
     from pi.coding.port.ui import Mode
     from pi.coding.session.log import SessionLog
-    from pi.coding.settings.settings import Settings
 
 
-API_VERSION = 1
-"""The supported ``api`` of manifests. Raised with every incompatible change of the API."""
+API_VERSION = "1.1"
+"""The supported ``api`` of manifests.
+
+The first number is raised with every incompatible change of the API, the second with additions.
+"""
 
 FILE = "pi.toml"
 _BLOCK = r"(?m)^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$"
@@ -44,7 +47,7 @@ ALWAYS = ("startup", "session")
 """Triggers without a name."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
-    *("flag", "entry", "setting", "selected", "mode"),
+    *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared"),
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -80,7 +83,8 @@ class Subcommand(Record, rename=None):
 class Manifest(Record, rename=None):
     """All fields are optional; without a manifest an extension is loaded with every session."""
 
-    api: int = API_VERSION
+    api: int | str = 1
+    """The version of the API that it needs: ``1``, or ``"1.1"`` for what that version added."""
     name: str = ""
     description: str = ""
     """What it does, in one line, for ``/extensions``."""
@@ -104,7 +108,14 @@ class Manifest(Record, rename=None):
     ``selected:x``: ``--tools`` or the setting ``defaultTools`` names the tool.
     ``command:x``: ``/x`` is typed. ``event:x``: the event is emitted. ``tool:x``: the tool is
     called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
-    ``prefix:x``: input starts with the prefix.
+    ``prefix:x``: input starts with the prefix. ``file:x``: the file exists in the project, if it is
+    trusted, or at ``~/x``, where ``~/.pi/agent`` is the agent directory. ``env:X``: the variable is
+    not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
+    """
+    gates: tuple[str, ...] = ()
+    """Names of files in a project that it reads, relative to the project's directory.
+
+    While the extension is enabled, a project that contains one of them needs trust.
     """
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
@@ -141,23 +152,40 @@ def read_manifest(path: Path) -> Manifest:
         raise ExtensionError(f"The manifest in {where} is invalid: {error}") from error
     for trigger in manifest.activate:
         _check_trigger(trigger, where)
+    for name in manifest.gates:
+        if not name or Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ExtensionError(
+                f"Invalid gate {name!r} in the manifest of {where}.",
+                hint="Name a file below the project's directory, like .mcp.json.",
+            )
     return manifest
 
 
 def check_version(manifest: Manifest, name: str) -> None:
     """Raise ``ExtensionError`` if the extension needs another version of the API."""
-    if manifest.api > API_VERSION:
+    needed, supported = _version(manifest.api), _version(API_VERSION)
+    if needed > supported:
         raise ExtensionError(
             f"{name} needs version {manifest.api} of the extension API;"
             f" this pi has version {API_VERSION}.",
             hint="Update pi.",
         )
-    if manifest.api < API_VERSION:
+    if needed[0] < supported[0]:
         raise ExtensionError(
             f"{name} was written for version {manifest.api} of the extension API;"
             f" this pi has version {API_VERSION}.",
             hint="Update the extension.",
         )
+
+
+def _version(api: int | str) -> tuple[int, int]:
+    """The two numbers of a version. Raises ``ExtensionError`` if it has another form."""
+    major, _, minor = str(api).partition(".")
+    if not (major.isdecimal() and (minor or "0").isdecimal()):
+        raise ExtensionError(
+            f"Invalid version of the extension API: {api!r}.", hint="Use 1 or 1.1."
+        )
+    return int(major), int(minor or 0)
 
 
 def _check_trigger(trigger: str, where: Path) -> None:
@@ -237,21 +265,59 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
+class ActivationState(Record):
+    """What triggers of extensions depend on, besides events."""
+
+    cwd: Path
+    home: Path
+    agent_dir: Path
+    environ: Mapping[str, str]
+    settings: Mapping[str, Any]
+    """The merged settings."""
+    log: SessionLog | None = None
+    """The opened session; ``None`` before it is opened."""
+    shared: frozenset[str] = frozenset()
+    """Keys of the objects of ``pi.shared``."""
+    selected: frozenset[str] = frozenset()
+    """Tools that the user selected by name."""
+    uses_project: bool = False
+    """Whether files of the project count: it is trusted, or has nothing that needs trust."""
+
+
 def depends_on_session(manifest: Manifest) -> bool:
-    """Whether triggers depend on the session or its settings."""
-    return any(manifest.triggers(kind) for kind in ("entry", "setting", "selected"))
+    """Whether triggers depend on the session, its settings or its surroundings."""
+    return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
 
 
-def is_triggered(
-    log: SessionLog, settings: Settings, selected: Collection[str], manifest: Manifest
-) -> bool:
-    """Whether a session or its settings contain a trigger of the extension.
+def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
+    """Whether the state contains a trigger of the extension."""
+    return (
+        _is_set(state.settings, manifest)
+        or any(state.environ.get(name) for name in manifest.triggers("env"))
+        or not state.shared.isdisjoint(manifest.triggers("shared"))
+        or not state.selected.isdisjoint(manifest.triggers("selected"))
+        or any(_file_exists(name, state) for name in manifest.triggers("file"))
+        or (state.log is not None and _holds_entry(state.log, set(manifest.triggers("entry"))))
+    )
 
-    ``selected`` are the tools that the user selected by name.
-    """
-    if any(name in selected for name in manifest.triggers("selected")):
-        return True
-    return _is_set(settings, manifest) or _holds_entry(log, set(manifest.triggers("entry")))
+
+def active_gates(
+    manifests: Iterable[Manifest],
+    state: ActivationState,
+    flags: Mapping[str, bool | str],
+    mode: Mode,
+) -> tuple[str, ...]:
+    """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
+    # Before trust is decided: a file that enables an extension counts by its name.
+    state = replace(state, uses_project=True)
+    found = (
+        name
+        for each in manifests
+        if each.gates and supports_mode(each, mode)
+        if loads_at_start(each, flags, mode) or is_triggered(each, state)
+        for name in each.gates
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _api_modes(modes: Iterable[str]) -> list[str]:
@@ -259,9 +325,20 @@ def _api_modes(modes: Iterable[str]) -> list[str]:
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 
-def _is_set(settings: Settings, manifest: Manifest) -> bool:
-    values = (value_at(settings.raw, name.split(".")) for name in manifest.triggers("setting"))
+def _is_set(settings: Mapping[str, Any], manifest: Manifest) -> bool:
+    values = (value_at(settings, name.split(".")) for name in manifest.triggers("setting"))
     return any(value is not None and value is not False for value in values)
+
+
+_AGENT_DIR = "~/.pi/agent/"
+
+
+def _file_exists(name: str, state: ActivationState) -> bool:
+    if name.startswith(_AGENT_DIR):  # PI_CODING_AGENT_DIR may move it
+        return os.path.lexists(state.agent_dir / name.removeprefix(_AGENT_DIR))
+    if name.startswith("~/"):
+        return os.path.lexists(state.home / name[2:])
+    return state.uses_project and os.path.lexists(state.cwd / name)
 
 
 def _holds_entry(log: SessionLog, types: set[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension, build_extension
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import (
+    ActivationState,
     Manifest,
     check_version,
+    is_triggered,
     loads_at_start,
     supports_mode,
 )
@@ -105,6 +108,18 @@ class ExtensionLoader:
         for candidate in candidates:
             if (found := self._record(candidate)) is not None:
                 self._defer(found)
+
+    async def load_triggered(self, state: ActivationState) -> None:
+        """Load the deferred extensions that the state triggers; failures are reported."""
+        for deferred in [*self._deferred.values()]:
+            if is_triggered(deferred.manifest, state):
+                with suppress(ExtensionError):  # reported already
+                    await self._activate(deferred)
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        """The manifests of the extensions that can be used."""
+        return [candidate.declared() for candidate in self.usable]
 
     async def unload(self) -> None:
         """Unload all extensions in reverse order."""
@@ -227,7 +242,14 @@ def _info(candidate: Candidate, where: str) -> ExtensionInfo:
 
 
 _ALWAYS = {"startup", "session"}
-_SHOWN = {"command": "/{}", "flag": "--{}", "setting": "setting {}", "tool": "tool {}"}
+_SHOWN = {
+    "command": "/{}",
+    "flag": "--{}",
+    "setting": "setting {}",
+    "tool": "tool {}",
+    "file": "file {}",
+    "env": "variable {}",
+}
 
 
 def _declared(candidate: Candidate | None) -> dict[str, Any]:

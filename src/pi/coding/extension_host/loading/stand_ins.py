@@ -22,6 +22,7 @@ from pi.coding.extension_host.contributions.references import (
     writer_of,
 )
 from pi.coding.extension_host.discovery.manifest import (
+    ActivationState,
     Manifest,
     ToolManifest,
     declared_flag,
@@ -66,9 +67,20 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
     if depends_on_session(manifest):
 
         def begun(event: Any) -> bool:
-            session = instance.link.session
-            selected = session.tools.selected
-            return is_triggered(session.entries.log, session.settings, selected, manifest)
+            session, workspace = instance.link.session, instance.link.session.workspace
+            where = workspace.where
+            state = ActivationState(
+                cwd=where.cwd,
+                home=where.home,
+                agent_dir=where.agent_dir,
+                environ=workspace.environ,
+                settings=workspace.settings.raw,
+                log=session.entries.log,
+                shared=instance.state.shared.keys,
+                selected=frozenset(session.tools.selected),
+                uses_project=workspace.is_trusted,
+            )
+            return is_triggered(manifest, state)
 
         awaited["session_start"].append(begun)
     return awaited

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.base.records import replace
 from pi.coding.bus import EventBus
+from pi.coding.extension_host.discovery.manifest import ActivationState, active_gates
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import (
     ResourcesDiscoverEvent,
@@ -18,8 +20,12 @@ from pi.coding.port.session import SessionPort
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.toolbox import selected_tools
 from pi.coding.runtime.workspace import Workspace, reread
+from pi.coding.session.log import SessionLog
+from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.discovery.finding import Candidate
@@ -54,6 +60,7 @@ class ExtensionHosting:
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
         self.dormant = contributions.dormant = DormantExtensions(sources.flags, mode)
+        self._mode = mode
         self._core: LiveSession
         self._session: SessionPort | None = None
         self.theme_paths: tuple[Path, ...] = ()
@@ -97,7 +104,6 @@ class ExtensionHosting:
         self.bus.subscribe(SessionShutdownEvent, self._unload, at="last")
         if self.contributions.host is not None:
             self._connect(self.contributions.host, session)
-        self._wake_triggered()
 
     def _connect(self, host: ExtensionHost, session: SessionPort) -> None:
         """Connect host and session once both exist."""
@@ -116,11 +122,32 @@ class ExtensionHosting:
         )
         core.use_workspace(reread(core.workspace, self._options, skills=skills, prompts=prompts))
 
-    def _wake_triggered(self) -> None:
-        """Create the host if dormant extensions wait for the content of the session."""
-        core = self._core
-        if self.dormant.is_triggered(core.log, core.workspace.settings, core.toolbox.selected):
-            self.make_host()
+    async def load_triggered(self, workspace: Workspace, log: SessionLog) -> None:
+        """Load extensions that the settings, files, variables or content of a session trigger."""
+        host = self.contributions.host
+        shared = frozenset[str]() if host is None else host.shared_keys
+        chosen = selected_tools(self._options.tools, workspace.settings.values.default_tools)
+        state = replace(workspace.activation_state(log, shared), selected=frozenset(chosen))
+        if host is None and self.dormant.is_triggered(state):
+            host = self.make_host()
+        if host is not None:
+            host.open_in(workspace)
+            await host.loading.load_triggered(state)
+
+    def gates(self, cwd: Path, machine: Machine, settings: Settings) -> tuple[str, ...]:
+        """Return the names of files in a project that need trust because of enabled extensions."""
+        host = self.contributions.host
+        manifests = self.dormant.manifests() if host is None else host.loading.manifests
+        if not any(manifest.gates for manifest in manifests):
+            return ()
+        state = ActivationState(
+            cwd=cwd,
+            home=machine.home,
+            agent_dir=machine.agent_dir,
+            environ=machine.environ,
+            settings=settings.raw,
+        )
+        return active_gates(manifests, state, self.sources.flags, self._mode)
 
     async def _discover_resources(self, event: SessionStartEvent) -> None:
         """Add the resources that extensions provide."""
@@ -158,7 +185,7 @@ class ExtensionHosting:
         self.theme_paths = ()
         await self.load_own(self._core.workspace.cwd)
         await self.load_project(self._core.workspace)
-        self._wake_triggered()
+        await self.load_triggered(self._core.workspace, self._core.log)
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = tuple(candidates)

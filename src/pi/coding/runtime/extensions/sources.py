@@ -11,6 +11,11 @@ from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate, FoundExtensions
+from pi.coding.extension_host.discovery.manifest import (
+    INTERACTIVE,
+    ActivationState,
+    active_gates,
+)
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.machine import Machine
@@ -137,6 +142,27 @@ class ExtensionSources:
 
     def _warn(self, text: str) -> None:
         self._machine.report(f"Warning: {text}")
+
+
+def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]:
+    """Return the names of project files that enabled extensions read, for ``pi doctor`` and others.
+
+    Without a session, so without options of the command line.
+    """
+    manifests = []
+    for candidate in ExtensionSources(machine, finding.ExtensionOptions(), settings).own(cwd):
+        try:
+            manifests.append(candidate.declared())
+        except PiError:  # reported when the extension is loaded
+            continue
+    state = ActivationState(
+        cwd=cwd,
+        home=machine.home,
+        agent_dir=machine.agent_dir,
+        environ=machine.environ,
+        settings=settings.raw,
+    )
+    return active_gates(manifests, state, {}, INTERACTIVE)
 
 
 def _texts(value: object) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
-from pi.coding.trust import TrustChoice, gated_in
+from pi.coding.trust import CLINE_RULES, CONTEXT_FILES, TrustChoice, canonical
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
 
@@ -22,9 +23,9 @@ MAX_NAMED = 8
 """Files that the question names; further ones are counted."""
 
 
-async def ask_trust(ui: Ui, folder: Path, *, home: Path) -> TrustChoice | None:
-    """Returns the user's decision about a folder; ``None`` without one."""
-    found = await asyncio.to_thread(gated_content, folder, home=home)
+async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
+    """Returns the user's decision about a folder and what needs trust in it; ``None`` without."""
+    found = await asyncio.to_thread(gated_content, folder, gated)
     message = "\n".join([str(folder), "", *found, "", EXPLANATION])
     return await choose(ui, TITLE, trust_options(folder), message=message)
 
@@ -46,10 +47,10 @@ _FILES = {
 }
 
 
-def gated_content(folder: Path, *, home: Path) -> list[str]:
+def gated_content(folder: Path, paths: Sequence[Path]) -> list[str]:
     """Returns one line for each file or folder that needs trust: name, number, what it does."""
-    paths = gated_in(folder, home=home)
-    lines = [f"• {_name(path, folder)}  {_meaning(path)}" for path in paths[:MAX_NAMED]]
+    root = Path(canonical(folder))
+    lines = [f"• {_name(path, root)}  {_meaning(path)}" for path in paths[:MAX_NAMED]]
     more = len(paths) - len(lines)
     return [*lines, f"• and {more} more"] if more else lines
 
@@ -65,7 +66,9 @@ def _meaning(path: Path) -> str:
     if path.name in _FILES:
         return _FILES[path.name]
     if path.name not in _MEANINGS:
-        return "instructions for the model"
+        # Every other file is named by an extension, such as a list of servers to start.
+        is_text = path.name in (*CONTEXT_FILES, CLINE_RULES)
+        return "instructions for the model" if is_text else "read by an extension"
     what, does = _MEANINGS[path.name]
     try:
         with os.scandir(path) as found:
