@@ -200,6 +200,8 @@ from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
+    from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
+    from pi.ai.http.response import HttpResponse, ResponseStream
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
     from pi.ai.wire.openai_responses import server as responses_server
@@ -254,6 +256,8 @@ else:
         __name__,
         {
             "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
+            "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut", "Timeouts"),
+            "pi.ai.http.response": ("HttpResponse", "ResponseStream"),
             "pi.ai.wire_support.served": (
                 "EventEncoder",
                 "ServedRequest",
@@ -334,6 +338,7 @@ __all__ = [
     "BeforeProviderHeadersEvent",
     "BeforeProviderRequestEvent",
     "Block",
+    "BodyTooLarge",
     "Boundary",
     "BoundaryAnswer",
     "BoundaryContext",
@@ -388,6 +393,8 @@ __all__ = [
     "FileWrite",
     "FileWritten",
     "HandOff",
+    "HttpError",
+    "HttpResponse",
     "Image",
     "InputAnswer",
     "InputEvent",
@@ -438,6 +445,7 @@ __all__ = [
     "ResourceWindow",
     "ResourcesAnswer",
     "ResourcesDiscoverEvent",
+    "ResponseStream",
     "RoleModel",
     "RoleReference",
     "RoleResolution",
@@ -484,6 +492,8 @@ __all__ = [
     "ThinkingDelta",
     "ThinkingLevel",
     "ThinkingLevelSelectEvent",
+    "TimedOut",
+    "Timeouts",
     "TokenTotals",
     "ToolCall",
     "ToolCallDelta",

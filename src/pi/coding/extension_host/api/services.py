@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -32,6 +32,8 @@ from pi.coding.models.registry import Resolver
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
+    from pi.ai.http.addresses import AddressPolicy
+    from pi.ai.http.errors import Timeouts
     from pi.ai.http.request import HttpRequest
     from pi.ai.http.response import HttpResponse, ResponseStream
 
@@ -185,6 +187,40 @@ class ExtensionSettings:
         except msgspec.ValidationError:
             return default
 
+    def set(
+        self, key: str, value: Any, *, place: Literal["user", "project", "session"] = "user"
+    ) -> None:
+        """Store a JSON value in the settings file of the user, or of the trusted project.
+
+        ``None`` removes it; ``"session"`` stores nothing. A declared key must have its type. Raises
+        ``PiError`` if the file cannot be written; the value still counts in this session.
+        """
+        plain = self._checked(key, value)
+        settings = self._link.session.workspace.settings
+        stores = {
+            "user": settings.set,
+            "project": settings.set_for_project,
+            "session": settings.override,
+        }
+        if place not in stores:
+            raise ExtensionError(
+                f'Unknown place "{place}" of a setting.', hint=f"Use one of {', '.join(stores)}."
+            )
+        stores[place]({key: plain})
+
+    def _checked(self, key: str, value: Any) -> Any:
+        if not key or not all(key.split(".")):
+            raise ExtensionError(f'"{key}" is not the name of a setting.')
+        if value is None:
+            return None
+        kind, _, _ = self._declared.get(key, (Any, None, ""))
+        try:
+            plain = msgspec.json.decode(msgspec.json.encode(value))
+            msgspec.convert(plain, kind)
+        except (msgspec.MsgspecError, TypeError, OverflowError) as error:
+            raise ExtensionError(f'Cannot set "{key}": {error}.') from error
+        return plain
+
     def on_change(self, listener: Callable[[], None]) -> Registration:
         """Call ``listener`` after every change of any setting."""
         settings = self._link.session.workspace.settings
@@ -196,39 +232,56 @@ class ExtensionSettings:
         return self._declared
 
 
+class HttpOptions(TypedDict, total=False):
+    """Options of ``pi.http``, for requests and streams."""
+
+    method: str
+    headers: Mapping[str, str]
+    body: bytes
+    redirects: int
+    """How many redirects to follow, with GET and HEAD only; none unless given."""
+    timeouts: Timeouts
+    """Instead of those of pi, which are made for models that think for minutes."""
+    limit: int
+    """Bytes of the decoded body; one that is larger raises ``BodyTooLarge``."""
+    allow_address: AddressPolicy
+    """Which addresses may be reached, also by redirects; for URLs that a model has chosen."""
+
+
 class ExtensionHttp:
-    """HTTP with the client of pi: proxy, certificates, timeouts."""
+    """HTTP with the client of pi: proxy, certificates, timeouts.
+
+    ``redirects``, ``timeouts``, ``limit`` and ``allow_address`` restrict a request; ``url`` of the
+    response is where it came from. Failures are raised as ``HttpError``.
+    """
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
 
-    async def request(
-        self,
-        url: str,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-    ) -> HttpResponse:
-        """Send a request and read the whole response. Raises ``HttpError`` if there is none."""
-        request = _request(url, method, headers, body)
-        return await self._link.session.http().request(request)
+    async def request(self, url: str, **how: Unpack[HttpOptions]) -> HttpResponse:
+        """Send a request and read the whole response, by default up to 64 MiB."""
+        from pi.ai.http.response import MAX_BODY_BYTES  # deferred, as below
+
+        limit = how.get("limit", MAX_BODY_BYTES)
+        return await self._link.session.http().request(_request(url, how), limit=limit)
 
     def stream(
-        self,
-        url: str,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
+        self, url: str, **how: Unpack[HttpOptions]
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
-        request = _request(url, method, headers, body)
-        return self._link.session.http().stream(request)
+        return self._link.session.http().stream(_request(url, how), limit=how.get("limit"))
 
 
-def _request(url: str, method: str, headers: Mapping[str, str] | None, body: bytes) -> HttpRequest:
+def _request(url: str, how: HttpOptions) -> HttpRequest:
     # Deferred import: the HTTP client is loaded with the first request.
     from pi.ai.http.request import HttpRequest
 
-    return HttpRequest(method=method, url=url, headers=tuple((headers or {}).items()), body=body)
+    return HttpRequest(
+        method=how.get("method", "GET"),
+        url=url,
+        headers=tuple((how.get("headers") or {}).items()),
+        body=how.get("body", b""),
+        redirects=how.get("redirects", 0),
+        timeouts=how.get("timeouts"),
+        addresses=how.get("allow_address"),
+    )
