@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
 from pi.agent.events import AgentStart as AgentStartEvent
@@ -173,6 +174,7 @@ from pi.coding.extension_host.events.session import (
     UserBashEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import InputMode, ViewOptions
@@ -388,8 +390,11 @@ __all__ = [
     "Feed",
     "FeedItem",
     "FileChange",
+    "FileError",
+    "FileFailed",
     "FileLayer",
     "FilePreview",
+    "FileStamp",
     "FileWrite",
     "FileWritten",
     "HandOff",

@@ -124,8 +124,8 @@ async def test_a_page_that_a_model_chose_is_fetched_within_limits(tmp_path: Path
     }
     async with site(pages) as web:
         host = web.url.removeprefix("http://")
-        wanted = [f"{web.url}/{path}" for path in ("moved", "inward", "large")]
-        steps = (*(calls("web_fetch", url=url) for url in wanted), says("ok"))
+        urls = [f"{web.url}/{path}" for path in ("moved", "inward", "large")]
+        steps = (*(calls("web_fetch", url=url) for url in urls), says("ok"))
         settings = {"web": {"allowHosts": [host]}}
         async with playing(tmp_path, fetch, steps=steps, settings=settings) as play:
             await play.session.prompt("look")
