@@ -38,7 +38,8 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
-from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
+from pi.ai.auth.errors import LoginCancelled, LoginFailed
 from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider
 from pi.ai.errors import (
@@ -73,7 +74,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
-from pi.ai.request import Call, StreamOptions
+from pi.ai.request import Access, Call, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -104,6 +105,7 @@ from pi.coding.compaction.events import (
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.auth import StoredCredential
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.api.processes import ExecResult
 from pi.coding.extension_host.api.readers import Feed
@@ -112,6 +114,7 @@ from pi.coding.extension_host.api.sub_sessions import SessionHandle
 from pi.coding.extension_host.contributions.credentials import (
     AuthUnavailable,
     LoginCallbacks,
+    OAuthClient,
     OAuthConfig,
 )
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap
@@ -319,6 +322,7 @@ else:
 __all__ = [
     "API_VERSION",
     "UNSET",
+    "Access",
     "AddressPolicy",
     "AddressRefused",
     "AfterProviderResponseEvent",
@@ -327,6 +331,7 @@ __all__ = [
     "AgentSettledEvent",
     "AgentStartEvent",
     "AgentTool",
+    "ApiKeyCredential",
     "Assignment",
     "AssistantMessage",
     "AuthUnavailable",
@@ -407,6 +412,8 @@ __all__ = [
     "Interrupt",
     "Json",
     "LoginCallbacks",
+    "LoginCancelled",
+    "LoginFailed",
     "Message",
     "MessageBuilder",
     "MessageEndAnswer",
@@ -423,6 +430,7 @@ __all__ = [
     "ModelWrap",
     "Next",
     "Notes",
+    "OAuthClient",
     "OAuthConfig",
     "OAuthCredential",
     "Option",
@@ -484,6 +492,7 @@ __all__ = [
     "StaleSession",
     "Start",
     "StopRun",
+    "StoredCredential",
     "Strategy",
     "StreamEvent",
     "StreamOptions",

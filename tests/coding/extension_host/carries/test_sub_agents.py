@@ -62,7 +62,7 @@ def answering(call: Call) -> Any:
     if "Answer." not in said:
         if "agent://" not in said:
             return calls("task", questions=["one?", "two?"])
-        if "number" not in said:
+        if "number one" not in said and "number two" not in said:
             return calls("read", path="agent://Agent")
         return says("both")
     if "Not here" in said or "two?" not in said:
@@ -72,7 +72,7 @@ def answering(call: Call) -> Any:
 
 async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:
     ui = WidgetUI()
-    steps = (answering,) * 5
+    steps = (answering,) * 6
     async with playing(tmp_path, agents, steps=steps, ui=ui) as play:
         await play.session.prompt("ask both")
 

@@ -1,16 +1,14 @@
-"""Services for one extension: models, credentials, settings, HTTP."""
+"""Services for one extension: models, settings, HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from pi.agent.policy import Request
-from pi.ai.auth.config_values import expand, remember_used
-from pi.ai.auth.credentials import ApiKeyCredential
 from pi.ai.messages import AssistantMessage, Context, Message, UserMessage, blocks
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
@@ -18,14 +16,6 @@ from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.contributions.credentials import (
-    AuthSource,
-    AuthSources,
-    FindKey,
-    OAuthConfig,
-    oauth_from,
-)
-from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import Resolver
@@ -108,58 +98,6 @@ class ExtensionModels:
                 hint="pi.models.available() lists the models that have credentials.",
             )
         return found
-
-
-class ExtensionAuth:
-    """API keys of providers and other services; extensions can add sources and logins."""
-
-    def __init__(self, instance: LoadedExtension) -> None:
-        self._instance = instance
-        self._sources = AuthSources(instance.state.registries.auth_sources, instance.state.failed)
-
-    async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
-        """The key for ``name``: from a source, the store, or the first of these variables."""
-        session = self._instance.link.session
-        key = await self._sources.key(name)
-        if key is None and session.models.registry.models.get_provider(name) is not None:
-            access = await session.models.registry.models.access(name)
-            key = None if access is None else access.api_key
-        if key is None:
-            stored = await session.accounts.storage.get(name)
-            if isinstance(stored, ApiKeyCredential) and stored.key:
-                return await expand(
-                    stored.key, environ=session.workspace.environ, cwd=session.workspace.cwd
-                )
-        variables = session.workspace.environ
-        key = key or next((variables[one] for one in env if variables.get(one)), None)
-        remember_used(key)
-        return key
-
-    async def set(self, name: str, key: str) -> None:
-        """Store an API key."""
-        credentials = self._instance.link.session.accounts.storage
-        await credentials.set(name, ApiKeyCredential(key=key))
-
-    def add_source(
-        self, find: FindKey, *, names: Collection[str] | None = None, at: At = "normal"
-    ) -> Registration:
-        """Call ``find(name)`` for keys before the store is read; the first key wins.
-
-        ``names`` are the providers it has keys for: their models can be selected without calling
-        it. If it raises ``AuthUnavailable``, no other source is used.
-        """
-        source = AuthSource(find=find, names=None if names is None else frozenset(names))
-        return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
-
-    def add_login(
-        self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
-    ) -> Registration:
-        """Let ``/login name`` store an API key or, with ``oauth``, sign in to a service."""
-        flow = None if oauth is None else oauth_from(oauth, name)
-        service = Service(name, label or (flow.name if flow else name), flow)
-        return self._instance.keep(
-            self._instance.state.providers.add(service, self._instance.owner)
-        )
 
 
 T = TypeVar("T")
