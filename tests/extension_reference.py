@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pi import extension
+from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.services import (
-    ExtensionAuth,
     ExtensionHttp,
     ExtensionModels,
     ExtensionSettings,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
 from pi.agent.events import AgentStart as AgentStartEvent
@@ -37,7 +38,8 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
-from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
+from pi.ai.auth.errors import LoginCancelled, LoginFailed
 from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider
 from pi.ai.errors import (
@@ -72,7 +74,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
-from pi.ai.request import Call, StreamOptions
+from pi.ai.request import Access, Call, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -103,6 +105,7 @@ from pi.coding.compaction.events import (
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.auth import StoredCredential
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.api.processes import ExecResult
 from pi.coding.extension_host.api.readers import Feed
@@ -111,6 +114,7 @@ from pi.coding.extension_host.api.sub_sessions import SessionHandle
 from pi.coding.extension_host.contributions.credentials import (
     AuthUnavailable,
     LoginCallbacks,
+    OAuthClient,
     OAuthConfig,
 )
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap
@@ -173,6 +177,7 @@ from pi.coding.extension_host.events.session import (
     UserBashEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import InputMode, ViewOptions
@@ -200,6 +205,8 @@ from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
+    from pi.ai.http.connection import HttpResponse, ResponseStream
+    from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
     from pi.ai.wire.openai_responses import server as responses_server
@@ -254,6 +261,8 @@ else:
         __name__,
         {
             "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
+            "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut", "Timeouts"),
+            "pi.ai.http.connection": ("HttpResponse", "ResponseStream"),
             "pi.ai.wire_support.served": (
                 "EventEncoder",
                 "ServedRequest",
@@ -313,6 +322,7 @@ else:
 __all__ = [
     "API_VERSION",
     "UNSET",
+    "Access",
     "AddressPolicy",
     "AddressRefused",
     "AfterProviderResponseEvent",
@@ -321,6 +331,7 @@ __all__ = [
     "AgentSettledEvent",
     "AgentStartEvent",
     "AgentTool",
+    "ApiKeyCredential",
     "Assignment",
     "AssistantMessage",
     "AuthUnavailable",
@@ -334,6 +345,7 @@ __all__ = [
     "BeforeProviderHeadersEvent",
     "BeforeProviderRequestEvent",
     "Block",
+    "BodyTooLarge",
     "Boundary",
     "BoundaryAnswer",
     "BoundaryContext",
@@ -383,11 +395,16 @@ __all__ = [
     "Feed",
     "FeedItem",
     "FileChange",
+    "FileError",
+    "FileFailed",
     "FileLayer",
     "FilePreview",
+    "FileStamp",
     "FileWrite",
     "FileWritten",
     "HandOff",
+    "HttpError",
+    "HttpResponse",
     "Image",
     "InputAnswer",
     "InputEvent",
@@ -395,6 +412,8 @@ __all__ = [
     "Interrupt",
     "Json",
     "LoginCallbacks",
+    "LoginCancelled",
+    "LoginFailed",
     "Message",
     "MessageBuilder",
     "MessageEndAnswer",
@@ -411,6 +430,7 @@ __all__ = [
     "ModelWrap",
     "Next",
     "Notes",
+    "OAuthClient",
     "OAuthConfig",
     "OAuthCredential",
     "Option",
@@ -438,6 +458,7 @@ __all__ = [
     "ResourceWindow",
     "ResourcesAnswer",
     "ResourcesDiscoverEvent",
+    "ResponseStream",
     "RoleModel",
     "RoleReference",
     "RoleResolution",
@@ -471,6 +492,7 @@ __all__ = [
     "StaleSession",
     "Start",
     "StopRun",
+    "StoredCredential",
     "Strategy",
     "StreamEvent",
     "StreamOptions",
@@ -484,6 +506,8 @@ __all__ = [
     "ThinkingDelta",
     "ThinkingLevel",
     "ThinkingLevelSelectEvent",
+    "TimedOut",
+    "Timeouts",
     "TokenTotals",
     "ToolCall",
     "ToolCallDelta",

@@ -25,7 +25,10 @@ class Site:
 
 @asynccontextmanager
 async def site(pages: Mapping[str, Any]) -> AsyncIterator[Site]:
-    """Serve ``pages``: path → JSON value, or ``(status, value)``; anything else is a 404."""
+    """Serve ``pages``: path → JSON value, or ``(status, value)``; anything else is a 404.
+
+    The value of a redirect is its target.
+    """
     state = Site()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,9 +43,10 @@ async def site(pages: Mapping[str, Any]) -> AsyncIterator[Site]:
         page = pages.get(path, (404, {"error": "not found"}))
         status, value = page if isinstance(page, tuple) else (200, page)
         content = value if isinstance(value, bytes) else json.dumps(value).encode()
+        target = f"Location: {value}\r\n" if 300 <= status < 400 else ""
         writer.write(
             f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            f"Content-Length: {len(content)}\r\n\r\n".encode()
+            f"{target}Content-Length: {len(content)}\r\n\r\n".encode()
             + content
         )
         await writer.drain()

@@ -192,6 +192,11 @@ class MessageBuilder:
         self._started = False
 
     @property
+    def started(self) -> bool:
+        """Whether the server accepted the request."""
+        return self._started
+
+    @property
     def usage(self) -> Usage:
         """The token counts reported so far."""
         return self._usage if self._count is None else self._count()

@@ -82,6 +82,15 @@ class Authenticator(Protocol):
         ...
 
 
+@runtime_checkable
+class RejectionListener(Protocol):
+    """An authenticator that can replace credentials which a server refused."""
+
+    async def rejected(self, provider: Provider) -> bool:
+        """A server refused the last credentials (401); True if others are available now."""
+        ...
+
+
 class Models:
     """The providers of a program. It has one owner, who closes it."""
 
@@ -271,7 +280,23 @@ class Models:
                 hint=self._auth.missing(owner.row).explain(),
             )
         call = Call(model=model, messages=conversation(context), options=options, access=access)
-        await owner.answer(call, builder, flush, services)
+        try:
+            await owner.answer(call, builder, flush, services)
+            return
+        except AuthenticationFailed as refused:
+            if refused.status != 401 or builder.started or not await self._has_others(owner.row):
+                raise
+        access = await self.access(model.provider, model, options)
+        if access is None:
+            raise AuthenticationFailed(f"No API key for provider: {model.provider}")
+        await owner.answer(replace(call, access=access), builder, flush, services)
+
+    async def _has_others(self, provider: Provider) -> bool:
+        """Whether a source of credentials has others after a server refused the last ones."""
+        for auth in self._auths:
+            if isinstance(auth, RejectionListener) and await auth.rejected(provider):
+                return True
+        return False
 
     async def _refresh_one(self, owner: ModelProvider) -> ProviderError | None:
         try:

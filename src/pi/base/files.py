@@ -170,6 +170,58 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
     _sync_directory(target.parent)
 
 
+def replace_files(contents: Mapping[Path, bytes]) -> None:
+    """Write many private files of one file system, each atomically, with one flush for all.
+
+    A failure leaves no file half written; some may be in place already.
+    """
+    written: dict[Path, Path] = {}
+    try:
+        for path, data in contents.items():
+            beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+            written[path] = beside
+            with open(beside, "xb", opener=open_private) as file:
+                file.write(data)
+        _flush(list(written.values()))
+        for path, beside in written.items():
+            beside.replace(path)
+    except OSError as error:
+        raise access_error("write", path, error) from error
+    finally:
+        for beside in written.values():
+            with suppress(OSError):
+                beside.unlink()
+    for folder in {path.parent for path in written}:
+        _sync_directory(folder)
+
+
+_FEW = 8
+"""Files that are flushed one by one: flushing a file system also writes what others wrote."""
+
+
+def _flush(paths: list[Path]) -> None:
+    if len(paths) > _FEW and _sync_file_system(paths[0].parent):
+        return
+    for path in paths:
+        with path.open("r+b") as file:
+            os.fsync(file.fileno())
+
+
+def _sync_file_system(folder: Path) -> bool:
+    """Flush a whole file system; returns False where that is not possible."""
+    if sys.platform != "linux":
+        return False
+    import ctypes  # lazy: Python has no syncfs, and few programs write so many files
+
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        return bool(ctypes.CDLL(None).syncfs(fd) == 0)
+    except AttributeError:  # another C library
+        return False
+    finally:
+        os.close(fd)
+
+
 def write_in_place(path: Path, data: bytes) -> None:
     """Overwrite an existing file without replacing it, so that all its hard links see the change.
 

@@ -29,7 +29,10 @@ async def test_a_request_gives_status_headers_and_body(client: HttpClient) -> No
         )
 
     assert response == HttpResponse(
-        status=418, headers=Headers([("X", "1"), ("Content-Length", "7")]), body=b'{"a":1}'
+        status=418,
+        headers=Headers([("X", "1"), ("Content-Length", "7")]),
+        body=b'{"a":1}',
+        url=server.url,
     )
     assert response.json() == {"a": 1}
     host = server.url.removeprefix("http://").rstrip("/")

@@ -36,7 +36,7 @@ class ScreenUI(FakeUI):
         drawn = lines(None, PlainTheme()).render(80) if callable(lines) else lines
         self.panel = None if drawn is None else [*drawn]
 
-    async def editor(self, title: str, prefill: str = "", *, timeout: Any = None) -> str | None:
+    async def editor(self, title: str, prefill: str = "", **how: Any) -> str | None:
         """The next edit."""
         self.prefilled.append(prefill)
         return self.edits.pop(0) if self.edits else None

@@ -16,6 +16,7 @@ from pi.coding.blobs.store import (
     BlobOptions,
     BlobStore,
     externalised,
+    externalised_compaction,
     rehydrated,
 )
 from pi.coding.settings.settings import Settings
@@ -139,3 +140,16 @@ def test_every_line_comes_back_as_it_was(store: BlobStore, value: object) -> Non
     line = encode_line({"type": "custom", "data": value})
 
     assert rehydrated(externalised(line, store), store) == line
+
+
+def test_only_compactions_are_externalised_without_the_setting(store: BlobStore) -> None:
+    """The original pi does not read the images of a compaction."""
+    entry = {"type": "compaction", "id": "2", "summary": "s", "content": [picture()]}
+    line, message = encode_line(entry), said(picture(), {"type": "text", "text": '"compaction"'})
+
+    stored = externalised_compaction(line, store)
+
+    assert json.loads(stored)["content"] == [picture(store.put(BYTES).ref)]
+    assert rehydrated(stored, store) == line
+    assert externalised_compaction(message, store) == message
+    assert externalised_compaction(b'{"compaction" image', store) == b'{"compaction" image'

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.blobs.artifacts import TextFolder
-from pi.coding.blobs.urls import AgentOutputs
+from pi.base.errors import PiError
+from pi.coding.blobs.artifacts import AgentOutputs, TextFolder
 
 
 def test_a_name_is_used_as_it_is_and_counted_when_it_comes_again() -> None:
@@ -33,7 +33,7 @@ def test_what_was_written_is_read_by_its_id(tmp_path: Path, in_memory: bool) -> 
 
     outputs.save(id, "# found")
 
-    assert (outputs.read(id), outputs.ids()) == ("# found", ["Anna"])
+    assert (outputs.read(id), outputs.list()) == ("# found", ["Anna"])
     assert outputs.read("../s/Anna") is None
 
 
@@ -51,3 +51,11 @@ def test_ids_differ_and_are_plain_file_names(names: list[str]) -> None:
 
     assert len({id.casefold() for id in ids}) == len(ids)
     assert all(Path(id).name == id and not id.startswith(".") for id in ids)
+
+
+@pytest.mark.parametrize("id", ["../Anna", "", "a/b", ".hidden"])
+def test_only_ids_are_file_names(tmp_path: Path, id: str) -> None:
+    with pytest.raises(PiError, match="is not the id of an output"):
+        AgentOutputs(TextFolder(tmp_path / "s")).save(id, "text")
+
+    assert list(tmp_path.iterdir()) == []

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.artifacts import Artifacts, TextFolder
-from pi.coding.blobs.urls import AgentOutputs, ArtifactText, NoSuchResource, resolve_artifact
+from pi.coding.blobs.artifacts import AgentOutputs, Artifacts, TextFolder
+from pi.coding.blobs.urls import ArtifactText, NoSuchResource, resolve_artifact
 
 FOUND = '{"a": {"b c": [1, {"d": "text"}]}, "e": null}'
 

@@ -43,7 +43,7 @@ def forbidding(name: str) -> str:
 async def test_the_first_key_of_a_source_wins() -> None:
     found, failures = sources(lambda name: None, broken, later, lambda name: "other")
 
-    assert await found.key("acme") == "key of acme"
+    assert await found.find("acme") == Access(api_key="key of acme", kind="api_key")
     assert await found.access(ACME, None, StreamOptions(), SERVICES) == Access(
         api_key="key of acme", kind="api_key"
     )
@@ -55,7 +55,7 @@ async def test_a_source_can_prevent_the_use_of_other_sources() -> None:
     found, failures = sources(forbidding, later)
 
     with pytest.raises(AuthUnavailable):
-        await found.key("acme")
+        await found.find("acme")
     with pytest.raises(AuthenticationFailed, match="The vault is closed"):
         await found.access(ACME, None, StreamOptions(), SERVICES)
     assert failures == []
@@ -73,4 +73,4 @@ async def test_only_declared_names_are_configured() -> None:
 
     assert not undeclared.is_configured(ACME)
     assert named.is_configured(Provider(id="other", name="Other"))
-    assert await named.key("acme") is None
+    assert await named.find("acme") is None

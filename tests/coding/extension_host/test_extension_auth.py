@@ -1,18 +1,32 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pi.ai.auth.config_values import used_secrets
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
+from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
-from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.credentials import AuthUnavailable
-from tests.ai.auth.scripted_ui import ScriptedUI
-from tests.coding.extension_host.stage import playing
+from pi.extension import (
+    Access,
+    AuthenticationFailed,
+    AuthUnavailable,
+    ExtensionAPI,
+    ExtensionError,
+    LoginCancelled,
+    OAuthClient,
+    OAuthConfig,
+    StoredCredential,
+    replace,
+)
+from tests.ai.auth.authorization_server import AuthorizationServer, authorization_server
+from tests.ai.auth.scripted_ui import ScriptedUI, never, obedient_browser
+from tests.coding.extension_host.stage import FakeUI, playing
 
 
 async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path: Path) -> None:
@@ -114,3 +128,253 @@ async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> N
 
         assert (first, await apis[0].auth.get("mail")) == ("first", "second")
     assert renewed == ["first"]
+
+
+async def test_what_is_stored_can_be_listed_and_removed(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append) as play:
+        auth = apis[0].auth
+        await auth.set("search", "k")
+        await auth.put("mcp:a", {"access": "t", "refresh": "r", "expires": 10**15, "team": "x"})
+
+        assert await auth.list() == [
+            StoredCredential(name="search", kind="api_key"),
+            StoredCredential(name="mcp:a", kind="oauth", expires=10**15),
+        ]
+        stored = await play.session.accounts.storage.get("mcp:a")
+        assert isinstance(stored, OAuthCredential)
+        assert stored.extra == {"team": "x"}
+        assert await auth.access("mcp:a") == Access(api_key="t", kind="oauth")
+        assert "t" in used_secrets()
+        assert [await auth.remove("search"), await auth.remove("search")] == [True, False]
+        assert await auth.access("search") is None
+        with pytest.raises(ExtensionError, match="lacks 'refresh'"):
+            await auth.put("mcp:a", {"access": "t"})
+
+
+async def test_an_expired_token_without_a_login_is_not_used(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append) as play:
+        auth, now = apis[0].auth, play.stage.clock.now_ms()
+        await auth.put("x", {"access": "t", "refresh": "r", "expires": now + 60_000})
+
+        assert await auth.access("x", min_expiry=30) is not None
+        assert await auth.access("x", min_expiry=90) is None
+        assert await auth.refresh("x") is None
+
+
+async def test_a_login_lasts_as_long_as_it_is_needed(tmp_path: Path) -> None:
+    """``min_expiry`` renews early, ``refresh`` always; a second process does not renew twice."""
+    made = 0
+
+    def service(pi: ExtensionAPI) -> None:
+        async def renew(given: Any) -> dict[str, Any]:
+            nonlocal made
+            made += 1
+            expires = pi.scope.clock.now_ms() + 3_600_000
+            return {"access": f"token {made}", "refresh": "r", "expires": expires}
+
+        pi.auth.add_login("mail", oauth={"name": "Mail", "login": renew, "refresh_token": renew})
+
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, service, apis.append) as play:
+        auth = apis[0].auth
+        await play.session.accounts.log_in("mail", ScriptedUI())
+
+        keys = [await auth.get("mail")]
+        for access in (
+            await auth.access("mail", min_expiry=3000),
+            await auth.access("mail", min_expiry=7200),
+            await auth.refresh("mail"),
+        ):
+            keys.append(access.api_key if access else None)
+
+    assert keys == ["token 1", "token 1", "token 2", "token 3"]
+
+
+class Vault:
+    """A source that rotates its tokens when a server refuses one."""
+
+    def __init__(self, *tokens: str, helps: bool = True) -> None:
+        self.tokens = list(tokens)
+        self.helps = helps
+        self.refused: list[str | None] = []
+
+    def find(self, name: str) -> Access:
+        headers = {"X-Team": "blue", "Authorization": f"Bearer {self.tokens[0]}"}
+        return Access(api_key=self.tokens[0], headers=headers, kind="oauth")
+
+    async def rejected(self, name: str, access: Access) -> bool:
+        self.refused.append(access.api_key)
+        self.tokens.pop(0)
+        return self.helps
+
+
+async def test_a_source_returns_headers_and_replaces_what_a_server_refused(tmp_path: Path) -> None:
+    vault = Vault("old", "new")
+    apis: list[ExtensionAPI] = []
+
+    def broker(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        pi.auth.add_source(vault.find, names=["mcp:a"], rejected=vault.rejected)
+
+    async with playing(tmp_path, broker):
+        auth = apis[0].auth
+        first = await auth.access("mcp:a")
+        assert first is not None
+        assert (first.api_key, first.headers["X-Team"], first.kind) == ("old", "blue", "oauth")
+        again = await auth.refresh("mcp:a")
+
+        assert again is not None
+        assert again.api_key == "new"
+        assert vault.refused == ["old"]
+        assert "Bearer new" in used_secrets()
+
+
+@pytest.mark.parametrize(
+    ("helps", "answer", "sent"),
+    [(True, "hello", ["old", "new"]), (False, "", ["old"])],
+)
+async def test_a_refused_request_is_repeated_once_with_new_credentials(
+    tmp_path: Path, helps: bool, answer: str, sent: list[str]
+) -> None:
+    vault = Vault("old", "new", helps=helps)
+    seen: list[str | None] = []
+
+    async def respond(call: Any, builder: Any, flush: Any) -> None:
+        seen.append(call.access.api_key)
+        if call.access.api_key != "new":
+            raise AuthenticationFailed("The token has expired.", status=401)
+        builder.start()
+        builder.text(0, "hello")
+        builder.finish("stop")
+
+    def broker(pi: ExtensionAPI) -> None:
+        pi.register_provider(
+            "acme",
+            {"models": ({"id": "m"},), "api": "x", "base_url": "http://x", "answer": respond},
+        )
+        pi.auth.add_source(vault.find, names=["acme"], rejected=vault.rejected)
+
+    async with playing(tmp_path, broker, model="acme/m") as play:
+        message = await play.session.prompt("hi")
+
+        assert isinstance(message, AssistantMessage)
+        assert "".join(getattr(block, "text", "") for block in message.content) == answer
+        assert (message.error_message == "The token has expired.") is not helps
+    assert seen == sent
+    assert vault.refused == ["old"]
+
+
+class LoginDialogs(FakeUI):
+    """A user who answers dialogs from a script, and whose browser goes where it is sent."""
+
+    def __init__(self, *answers: str | None) -> None:
+        super().__init__()
+        self.answers = list(answers)
+        self.pages: list[str] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def input(
+        self, title: str, placeholder: str = "", *, secret: bool = False, **how: Any
+    ) -> str | None:
+        self.seen.append(("secret" if secret else "input", title))
+        return self.answers.pop(0) if self.answers else await never()
+
+    def open_url(self, url: str) -> None:
+        self.pages.append(url)
+        self.tasks.append(asyncio.get_running_loop().create_task(self._browse(url)))
+
+    async def _browse(self, url: str) -> None:
+        async with HttpClient(environ={}) as http:
+            await obedient_browser(http)(url)
+
+
+async def test_a_login_asks_for_a_key_in_dialogs(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    ui = LoginDialogs(" k1 ", None)
+
+    def search(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        pi.auth.add_login("tavily", label="Tavily")
+
+    async with playing(tmp_path, search, ui=ui):
+        auth = apis[0].auth
+        await auth.login("tavily")
+        assert await auth.get("tavily") == "k1"
+        assert ui.seen[0] == ("secret", "API key for Tavily:")
+        with pytest.raises(LoginCancelled):
+            await auth.login("tavily")
+        with pytest.raises(ExtensionError, match="no login for"):
+            await auth.login("nothing")
+
+
+async def test_without_a_user_a_login_explains_what_to_do(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        with pytest.raises(ExtensionError, match="no user can answer") as error:
+            await apis[0].auth.login("anthropic")
+
+    assert "/login anthropic" in error.value.hint
+
+
+async def test_a_login_in_the_browser_registers_proves_itself_and_is_renewed(
+    tmp_path: Path,
+) -> None:
+    """As MCP does it: PKCE, a registered client, ``resource``, a loopback callback."""
+    apis: list[ExtensionAPI] = []
+    redirects: list[str] = []
+    ui = LoginDialogs()
+
+    def mcp(server: AuthorizationServer) -> Any:
+        def extension(pi: ExtensionAPI) -> None:
+            apis.append(pi)
+            client = OAuthClient(
+                authorize_url=server.url("/authorize"),
+                token_url=server.url("/token"),
+                client_secret="shh",
+                scope="tools",
+                authorize_params={"resource": "https://mcp.example"},
+                token_params={"resource": "https://mcp.example"},
+            )
+
+            async def register(redirect_uri: str) -> OAuthClient:
+                redirects.append(redirect_uri)
+                return replace(client, client_id="registered")
+
+            async def login(callbacks: Any) -> OAuthCredential:
+                return await pi.auth.browser_flow(callbacks, client, register=register)
+
+            async def renew(credential: OAuthCredential) -> OAuthCredential:
+                known = replace(client, client_id=credential.extra["clientId"])
+                return await pi.auth.renew(credential, known)
+
+            flow = OAuthConfig(name="Demo", login=login, refresh_token=renew)
+            pi.auth.add_login("mcp:demo", oauth=flow)
+
+        return extension
+
+    async with (
+        authorization_server() as server,
+        playing(tmp_path, mcp(server), ui=ui),
+        asyncio.timeout(30),
+    ):
+        auth = apis[0].auth
+        await auth.login("mcp:demo")
+        await asyncio.gather(*ui.tasks)
+        first = await auth.get("mcp:demo")
+        second = await auth.refresh("mcp:demo")
+
+    assert (first, second and second.api_key) == ("access-1", "access-2")
+    (page,) = server.visits_to("/authorize")
+    assert page.fields["redirect_uri"] == redirects[0]
+    assert page.fields["resource"] == "https://mcp.example"
+    assert page.fields["client_id"] == "registered"
+    exchange, renewal = server.visits_to("/token")
+    assert exchange.fields["client_secret"] == renewal.fields["client_secret"] == "shh"
+    assert renewal.fields["resource"] == "https://mcp.example"
+    assert renewal.fields["client_id"] == "registered"
+    assert any(ui.pages[0] in title for kind, title in ui.seen if kind == "input")

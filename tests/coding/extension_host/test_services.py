@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
@@ -27,6 +31,33 @@ async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> No
         assert [pi.settings.get(name) for name in names] == ["metric", 7, "Berlin", None]
         assert pi.settings.declared["weather.days"] == (int, 3, "how many")
     assert changes == [1]
+
+
+async def test_a_setting_is_stored_where_the_extension_wants(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    changes: list[Any] = []
+
+    async with playing(tmp_path, apis.append, approve=True) as play:
+        (pi,) = apis
+        pi.settings.declare("roles.default", str, "")
+        pi.settings.on_change(lambda: changes.append(pi.settings.get("roles.default")))
+        file = play.stage.agent_dir / "settings.json"
+        pi.settings.set("roles.default", "openai/gpt")
+        assert json.loads(file.read_text())["roles"] == {"default": "openai/gpt"}
+        pi.settings.set("roles.default", "mine", place="project")
+        pi.settings.set("roles.default", "now", place="session")
+        pi.settings.set("roles.default", None)
+        with pytest.raises(ExtensionError, match=r"Cannot set \"roles.default\": Expected `str`"):
+            pi.settings.set("roles.default", 3)
+        with pytest.raises(ExtensionError, match="not the name of a setting"):
+            pi.settings.set("roles.", 3)
+        with pytest.raises(ExtensionError, match="Unknown place"):
+            pi.settings.set("roles.default", "x", place="world")  # type: ignore[arg-type]
+
+    assert changes == ["openai/gpt", "mine", "now", "now"]
+    assert json.loads(file.read_text())["roles"] == {}
+    project = json.loads((play.stage.cwd / ".pi/settings.json").read_text())
+    assert project == {"roles": {"default": "mine"}}
 
 
 async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path: Path) -> None:

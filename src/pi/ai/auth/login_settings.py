@@ -37,6 +37,8 @@ class LoginSettings(Record):
     redirect_path: str = "/callback"
     token_url: str = ""
     token_encoding: Literal["form", "json"] = "form"
+    token_params: dict[str, str] = field(default_factory=dict)
+    """Further fields of token requests."""
     token_state: bool = False
     """Whether the state is sent again with the code to the token endpoint."""
     device_url: str = ""

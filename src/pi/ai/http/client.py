@@ -112,8 +112,10 @@ class HttpClient:
         self._pool = Pool()
 
     @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """Yields a response as a stream.
+    async def stream(
+        self, request: HttpRequest, *, limit: int | None = None
+    ) -> AsyncIterator[ResponseStream]:
+        """Yields a response as a stream, which raises ``BodyTooLarge`` after ``limit`` bytes.
 
         Leaving the block early is fine: the connection is kept if the response ends within a
         moment. Leaving it with an exception closes the connection at once.
@@ -125,7 +127,7 @@ class HttpClient:
                     raise proxy_refusal(proxy, route.origin, head.status)
                 following = redirected(request, head.status, head.headers)
                 if following is None:
-                    yield ResponseStream(head, exchange)
+                    yield ResponseStream(head, exchange, url=request.url, limit=limit)
             except BaseException:
                 exchange.cancel()
                 raise
@@ -139,7 +141,9 @@ class HttpClient:
         """Returns a whole response, whose body is at most ``limit`` bytes."""
         async with self.stream(request) as response:
             body = await response.read(limit=limit)
-            return HttpResponse(status=response.status, headers=response.headers, body=body)
+            return HttpResponse(
+                status=response.status, headers=response.headers, body=body, url=response.url
+            )
 
     def proxy_for(self, url: str) -> Proxy | None:
         """Returns the proxy for ``url``, for protocols that begin as HTTP, such as WebSocket."""

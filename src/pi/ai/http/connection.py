@@ -352,6 +352,8 @@ class HttpResponse(Record):
     status: int
     headers: Headers
     body: bytes = b""
+    url: str = ""
+    """Where it came from, after redirects."""
 
     @property
     def text(self) -> str:
@@ -369,10 +371,16 @@ class HttpResponse(Record):
 class ResponseStream:
     """A response whose body is still arriving."""
 
-    def __init__(self, head: ResponseHead, exchange: HttpExchange) -> None:
+    def __init__(
+        self, head: ResponseHead, exchange: HttpExchange, *, url: str = "", limit: int | None = None
+    ) -> None:
         self.status = head.status
         self.headers = head.headers
+        self.url = url
+        """Where it comes from, after redirects."""
         self.exchange = exchange
+        self._limit = limit
+        self._received = 0
         self._coding = head.headers.get("content-encoding").lower()
         self._inflater: Inflater | None = None
 
@@ -390,15 +398,17 @@ class ResponseStream:
             data = await self._read_inflated()
         if not data:
             raise StopAsyncIteration
+        if self._limit is not None:
+            self._received += len(data)
+            if self._received > self._limit:
+                raise self._too_large(self._limit)
         return data
 
     async def read(self, *, limit: int = MAX_BODY_BYTES) -> bytes:
         """Returns the rest of the body; raises ``BodyTooLarge`` if it exceeds ``limit``."""
         body = await self.read_prefix(limit + 1)
         if len(body) > limit:
-            raise BodyTooLarge(
-                f"The body from {self.exchange.connection.peer} is larger than {limit} bytes."
-            )
+            raise self._too_large(limit)
         return body
 
     async def read_prefix(self, limit: int) -> bytes:
@@ -410,6 +420,10 @@ class ResponseStream:
             if room <= 0:
                 break
         return b"".join(pieces)
+
+    def _too_large(self, limit: int) -> BodyTooLarge:
+        peer = self.exchange.connection.peer
+        return BodyTooLarge(f"The body from {peer} is larger than {limit} bytes.")
 
     async def _read_inflated(self) -> bytes:
         # Lazy: loads zlib; most answers are plain.

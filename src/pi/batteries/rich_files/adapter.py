@@ -437,7 +437,7 @@ class WriteGuards:
                 " again, or ask the user; richFiles.generatedGuard turns this check off."
             )
         written = await write(change)
-        is_script = change.after.startswith(b"#!")
+        is_script = change.after is not None and change.after.startswith(b"#!")
         was_script = change.before is not None and change.before.startswith(b"#!")
         if not is_script or was_script or not setting("richFiles.shebangExecutable"):
             return written

@@ -1,9 +1,11 @@
-"""Artifacts: complete outputs that the model saw in part, numbered per session."""
+"""Artifacts: complete outputs that the model saw in part, and outputs of sub-agents."""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from pi.base.errors import PiError
@@ -94,6 +96,47 @@ class TextFolder:
         return sorted({*on_disk, *self._in_memory})
 
 
+_SUFFIX = ".md"
+_UNSAFE = re.compile(r"[^\w.@+-]+")
+
+
+class AgentOutputs:
+    """Outputs of a session's sub-agents, ``<name>.md``; a name is never reused."""
+
+    def __init__(self, folder: TextFolder) -> None:
+        self.folder = folder
+        self._taken: set[str] | None = None
+
+    def allocate(self, name: str, *, parent: str = "") -> str:
+        """Return an id for the output of an agent: its name, then ``name-2``, ``name-3`` and so on.
+
+        With the id of a ``parent``, ``parent.name``. Invalid file name characters become ``-``.
+        """
+        safe = _UNSAFE.sub("-", name).strip(".-") or "agent"
+        base = f"{parent}.{safe}" if parent else safe
+        if self._taken is None:
+            self._taken = {id.casefold() for id in self.list()}
+        ids = (base if number == 1 else f"{base}-{number}" for number in count(1))
+        free = next(id for id in ids if id.casefold() not in self._taken)
+        self._taken.add(free.casefold())  # some file systems ignore case
+        return free
+
+    def save(self, id: str, text: str) -> None:
+        """Store the output of an agent under its allocated id; replaces an earlier one."""
+        if _UNSAFE.search(id) or id.strip(".-") != id or not id:
+            raise PiError(f"{id!r} is not the id of an output.", hint="Use one from allocate().")
+        self.folder.write(id + _SUFFIX, text)
+
+    def read(self, id: str) -> str | None:
+        """Return the output, or ``None``."""
+        return self.folder.read(id + _SUFFIX) if id in self.list() else None
+
+    def list(self) -> Sequence[str]:
+        """Return the ids of all outputs."""
+        names = self.folder.names()
+        return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
 _NAME = r"(?s)([0-9]+)\..*\.log"
 
 
@@ -112,6 +155,8 @@ class Artifacts:
 
     def __init__(self, folder: TextFolder) -> None:
         self.folder = folder
+        self.outputs = AgentOutputs(folder)
+        """Outputs of sub-agents, by name."""
         self._next: int | None = None
 
     def save(self, kind: str, text: str) -> str:

@@ -11,15 +11,18 @@ import binascii
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from pathlib import Path
 
+import msgspec
+
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.base.files import private_directory, read_if_exists, replace_file
+from pi.base.files import private_directory, read_if_exists, replace_file, replace_files
 from pi.base.json_lines import BadLine, decode_line, encode_line
-from pi.base.records import Record
+from pi.base.locks import FileLock
+from pi.base.records import UNREADABLE, Record
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +52,11 @@ class Blob(Record):
 
 
 class BlobStore:
-    """A directory of blobs. Equal bytes are stored once."""
+    """A directory of blobs. Equal bytes are stored once.
+
+    Blobs of ``owned_by`` are counted: each is removed with its last owner. Others stay for good,
+    because session files refer to them.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -66,16 +73,130 @@ class BlobStore:
             _link(path, display, data)
         return Blob(hash=hash, path=path, display_path=display)
 
+    def put_many(self, contents: Iterable[bytes]) -> list[Blob]:
+        """Store many contents with one flush of the disk; returns a blob for each, in order."""
+        return _put_many(private_directory(self.directory), contents)
+
     def get(self, ref: str) -> bytes | None:
         """Return the bytes of a hash or reference; ``None`` if they are missing or were changed."""
         hash = ref.removeprefix(PREFIX)
         if not re.fullmatch(_HASH, hash):
             return None
-        data = read_if_exists(self.directory / hash, max_bytes=MAX_BLOB_BYTES)
-        if data is not None and _hash(data) != hash:
-            log.warning("the blob %s is damaged", self.directory / hash)
-            return None
-        return data
+        for folder in (self.directory, self.directory / _COUNTED):
+            data = read_if_exists(folder / hash, max_bytes=MAX_BLOB_BYTES)
+            if data is not None and _hash(data) != hash:
+                log.warning("the blob %s is damaged", folder / hash)
+            elif data is not None:
+                return data
+        return None
+
+    def owned_by(self, owner: str) -> OwnedBlobs:
+        """The counted blobs of ``owner``, e.g. of a session."""
+        return OwnedBlobs(self.directory / _COUNTED, owner)
+
+    def owners(self) -> list[str]:
+        """All owners of counted blobs."""
+        return [owner for owner, _ in _all_owners(self.directory / _COUNTED)]
+
+
+_COUNTED, _OWNERS, _LOCK = "counted", "owners", "lock"
+_LOCK_SECONDS = 15.0
+
+
+class OwnedBlobs:
+    """Counted blobs of one owner. A blob is removed when its last owner releases it.
+
+    Each owner has a file with the hashes that it holds. Several processes may use one store.
+    """
+
+    def __init__(self, directory: Path, owner: str) -> None:
+        self._directory = directory
+        self._owner = owner
+        self._file = directory / _OWNERS / _hash(owner.encode("utf-8", "surrogatepass"))[:32]
+
+    def put(self, data: bytes) -> Blob:
+        """Store bytes for this owner."""
+        return self.put_many((data,))[0]
+
+    def put_many(self, contents: Iterable[bytes]) -> list[Blob]:
+        """Store many contents with one flush of the disk; returns a blob for each, in order."""
+        given = tuple(contents)
+        with self._locked():
+            # First the claim: a crash in between leaves a hash without a blob, which is harmless.
+            self._hold(self._held() | {_hash(data) for data in given})
+            return _put_many(self._directory, given)
+
+    def refs(self) -> list[str]:
+        """The references of the blobs that this owner holds."""
+        return [PREFIX + hash for hash in sorted(self._held())]
+
+    def release(self, refs: Iterable[str] | None = None) -> int:
+        """Give up some blobs, or all; returns how many were removed because no owner is left."""
+        if not self._directory.is_dir():
+            return 0
+        with self._locked():
+            released = None if refs is None else {ref.removeprefix(PREFIX) for ref in refs}
+            self._hold(set() if released is None else self._held() - released)
+            used = {hash for _, hashes in _all_owners(self._directory) for hash in hashes}
+            unused = [path for path in self._directory.iterdir() if _is_unused(path, used)]
+            for path in unused:
+                path.unlink(missing_ok=True)
+            return len(unused)
+
+    def _locked(self) -> FileLock:
+        private_directory(self._directory / _OWNERS)
+        return FileLock(self._directory / _LOCK, wait=_LOCK_SECONDS)
+
+    def _held(self) -> set[str]:
+        found = _read_owner(self._file)
+        return set() if found is None else set(found[1])
+
+    def _hold(self, hashes: set[str]) -> None:
+        if hashes:
+            replace_file(self._file, msgspec.json.encode((self._owner, sorted(hashes))))
+        else:
+            self._file.unlink(missing_ok=True)
+
+
+def _is_unused(path: Path, used: set[str]) -> bool:
+    return re.fullmatch(_HASH, path.name) is not None and path.name not in used
+
+
+def _all_owners(directory: Path) -> Iterator[tuple[str, list[str]]]:
+    try:
+        files = sorted((directory / _OWNERS).iterdir())
+    except OSError:
+        return
+    for file in files:
+        if (found := _read_owner(file)) is not None:
+            yield found
+
+
+def _read_owner(file: Path) -> tuple[str, list[str]] | None:
+    """Read who holds what. Raises ``PiError`` for a damaged file, so that nothing is removed."""
+    stored = read_if_exists(file)
+    if stored is None:
+        return None
+    try:
+        return msgspec.json.decode(stored, type=tuple[str, list[str]])
+    except UNREADABLE as error:
+        raise PiError(
+            f"The owner file {file} is damaged: {error}.",
+            hint="Remove it; the blobs that only it names are removed later.",
+        ) from error
+
+
+def _put_many(folder: Path, contents: Iterable[bytes]) -> list[Blob]:
+    blobs: list[Blob] = []
+    new: dict[Path, bytes] = {}
+    for data in contents:
+        hash = _hash(data)
+        path = folder / hash
+        blobs.append(Blob(hash=hash, path=path, display_path=path))
+        if not path.exists():
+            new[path] = data
+    replace_files(new)
+    return blobs
 
 
 def _hash(data: bytes) -> str:
@@ -122,6 +243,21 @@ def externalised(line: bytes, store: BlobStore) -> bytes:
     except PiError as error:
         log.warning("pictures stay in the session file: %s", error)
         return line
+
+
+def externalised_compaction(line: bytes, store: BlobStore) -> bytes:
+    """Return the line of a compaction in its file form; other lines are unchanged.
+
+    The original pi does not read the images of a compaction, so nothing is lost for it.
+    """
+    if b'"compaction"' not in line or b"image" not in line:
+        return line
+    try:
+        entry = decode_line(line)
+    except BadLine:
+        return line
+    is_compaction = isinstance(entry, dict) and entry.get("type") == "compaction"
+    return externalised(line, store) if is_compaction else line
 
 
 def rehydrated(line: bytes, store: BlobStore) -> bytes:

@@ -1,10 +1,9 @@
-"""Resolves ``artifact://3`` and ``agent://Anna/findings/0`` to texts; outputs of sub-agents."""
+"""Resolves ``artifact://3`` and ``agent://Anna/findings/0`` to texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Literal
 from urllib.parse import parse_qs, unquote
 
@@ -12,46 +11,7 @@ import msgspec
 
 from pi.base.errors import PiError
 from pi.base.records import UNREADABLE, Record
-from pi.coding.blobs.artifacts import Artifacts, TextFolder
-
-_SUFFIX = ".md"
-_UNSAFE = re.compile(r"[^\w.@+-]+")
-
-
-class AgentOutputs:
-    """Outputs of a session's sub-agents, ``<name>.md``; a name is never reused."""
-
-    def __init__(self, folder: TextFolder) -> None:
-        self.folder = folder
-        self._taken: set[str] | None = None
-
-    def allocate(self, name: str, *, parent: str = "") -> str:
-        """Return an id for the output of an agent: its name, then ``name-2``, ``name-3`` and so on.
-
-        With the id of a ``parent``, ``parent.name``. Invalid file name characters become ``-``.
-        """
-        safe = _UNSAFE.sub("-", name).strip(".-") or "agent"
-        base = f"{parent}.{safe}" if parent else safe
-        if self._taken is None:
-            self._taken = {id.casefold() for id in self.ids()}
-        ids = (base if number == 1 else f"{base}-{number}" for number in count(1))
-        free = next(id for id in ids if id.casefold() not in self._taken)
-        self._taken.add(free.casefold())  # some file systems ignore case
-        return free
-
-    def save(self, id: str, text: str) -> None:
-        """Store the output of an agent."""
-        self.folder.write(id + _SUFFIX, text)
-
-    def read(self, id: str) -> str | None:
-        """Return the output, or ``None``."""
-        return self.folder.read(id + _SUFFIX) if id in self.ids() else None
-
-    def ids(self) -> list[str]:
-        """Return the ids of all outputs."""
-        names = self.folder.names()
-        return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
-
+from pi.coding.blobs.artifacts import AgentOutputs, Artifacts, TextFolder
 
 # One step of a query such as .a["b c"][0]: a name, a quoted name, a number.
 _STEP = re.compile(r"""\.?([A-Za-z_][\w-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\[(-?[0-9]+)\]""")
@@ -113,7 +73,7 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
             if not path and not queries:
                 return ArtifactText(text=text, media_type="text/markdown")
             return _extract(text, id, _steps(queries[0]) if queries else path)
-    ids = sorted({id for outputs in places for id in outputs.ids()})
+    ids = sorted({id for outputs in places for id in outputs.list()})
     raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
 
 

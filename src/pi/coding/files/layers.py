@@ -1,4 +1,4 @@
-"""Hooks around every file write of a tool: they see the change, may replace it, and add notes."""
+"""Hooks around every file change of a tool: they see it, may replace it, and add notes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from typing import TypeAlias
 from msgspec import field
 
 from pi.ai.messages import Json
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 
 class FileChange(Record):
-    """A file that is about to be written."""
+    """A file that is about to be written or removed.
+
+    ``before`` and ``after`` are both ``None`` for a link or folder that is removed.
+    """
 
     path: Path
     """Absolute."""
     before: bytes | None
     """``None`` if the file does not exist."""
-    after: bytes
+    after: bytes | None
+    """``None`` if it is removed."""
+    mode: int | None = None
+    """The permission bits that it gets; ``None`` keeps those that it has."""
+    old_mode: int | None = None
+    """The permission bits of the existing file."""
     call_id: str = ""
     """The tool call that writes it; empty outside of a tool call."""
 
@@ -29,6 +37,8 @@ class FileChange(Record):
 class FileWritten(Record):
     """The result of a write."""
 
+    text: str = ""
+    """For the model, in place of the text of the tool."""
     notes: tuple[str, ...] = ()
     """For the model; appended to the result of the tool."""
     details: Json = field(default_factory=dict)
@@ -63,21 +73,23 @@ def writing_for(call_id: str) -> Iterator[Writing]:
 
 
 async def write_through(layers: Sequence[FileLayer], change: FileChange, write: FileWrite) -> None:
-    """Write through all layers; the first is outermost, the last nearest to the disk."""
-    writing = _writing.get()
-    if writing is not None:
-        change = FileChange(
-            path=change.path, before=change.before, after=change.after, call_id=writing.call_id
-        )
-    for layer in reversed(layers):
-        write = _inside(layer, write)
-    written = await write(change)
-    if writing is not None:
+    """Write through all layers, and collect the result for the tool call."""
+    written = await through(layers, change, write)
+    if (writing := _writing.get()) is not None:
         writing.written.append(written)
 
 
+async def through(layers: Sequence[FileLayer], change: FileChange, write: FileWrite) -> FileWritten:
+    """Write through all layers; the first is outermost, the last nearest to the disk."""
+    if (writing := _writing.get()) is not None:
+        change = replace(change, call_id=writing.call_id)
+    for layer in reversed(layers):
+        write = _inside(layer, write)
+    return await write(change)
+
+
 def _inside(layer: FileLayer, write: FileWrite) -> FileWrite:
-    async def through(change: FileChange) -> FileWritten:
+    async def layered(change: FileChange) -> FileWritten:
         return await layer(change, write)
 
-    return through
+    return layered

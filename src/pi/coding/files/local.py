@@ -7,18 +7,22 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from pi.base.files import FileAccessError, open_regular, read_regular, replace_file, write_in_place
+from pi.base.files import FileAccessError
 from pi.base.tasks import finish_despite_cancel
+from pi.coding.files import disk
+from pi.coding.files.disk import FileStamp
 from pi.coding.files.errors import find_os_error
-from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
+from pi.coding.files.layers import FileChange, FileLayer, FileWritten, through, write_through
 
 if TYPE_CHECKING:
-    from pi.agent.env import FileErrorCode, FileInfo
+    from pi.agent.env import FileError, FileErrorCode, FileInfo
 System: TypeAlias = Literal["posix", "windows", "wsl"]
 
 _DRIVE = r"(?s)([A-Za-z]):[\\/]+(.*)"
@@ -121,10 +125,6 @@ CODES: dict[int | None, FileErrorCode] = {
     errno.ENAMETOOLONG: "invalid_path",
     errno.ELOOP: "invalid_path",
 }
-NOT_REPLACEABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
-"""Errors after which a file is written in place: a read-only folder, a mount point."""
-
-EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
 class LocalFiles:
@@ -175,26 +175,67 @@ class LocalFiles:
         Raises ``FileFailed`` for pipes and devices, which may never end, and for files of more
         than ``most`` bytes.
         """
-        return await _on_disk(path, "read", lambda: read_whole(self.resolve(path), most=most))
+        return await _on_disk(path, "read", lambda: disk.read_whole(self.resolve(path), most=most))
 
-    async def write_file(self, path: str, data: bytes) -> None:
+    async def read_many(
+        self, paths: Iterable[str], *, most: int | None = None
+    ) -> dict[str, bytes | FileError]:
+        """Return the contents of many files, read in one thread; an error in place of a content.
+
+        ``most`` limits the bytes of each file.
+        """
+        given, stop = tuple(paths), threading.Event()
+
+        def read() -> dict[str, bytes | FileError]:
+            return {path: self._content(path, most) for path in given if not stop.is_set()}
+
+        try:
+            return await asyncio.to_thread(read)
+        finally:
+            stop.set()  # a thread cannot be cancelled
+
+    async def scan(
+        self,
+        root: str = ".",
+        *,
+        skip: Callable[[str], bool] = ".git/".__eq__,
+        most: int = disk.MAX_SCANNED,
+    ) -> dict[str, FileStamp]:
+        """Return a stamp of every file below a folder, by path relative to it.
+
+        Two scans show what a command has changed. Links are not followed. ``skip`` gets relative
+        paths, those of folders with a slash at the end.
+        """
+        stop = threading.Event()
+        folder = self.resolve(root)
+        try:
+            return await _on_disk(
+                root, "scan", lambda: disk.scan_tree(folder, skip=skip, most=most, stop=stop)
+            )
+        finally:
+            stop.set()
+
+    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """Replace the content of a file atomically; creates missing folders.
 
-        An existing file keeps its mode and owner, and is unchanged after a failure. A write that
-        has begun is finished even if the caller is cancelled.
+        An existing file keeps its mode and owner, unless ``mode`` sets its permission bits, and is
+        unchanged after a failure. A write that has begun is finished even if the caller is
+        cancelled.
         """
         if layers := self._layers():
-            await self._write_through(layers, path, data)
-        else:
-            await self._write(path, data)
+            change = await self._described(self.resolve(path), after=data, mode=mode)
+            await write_through(layers, change, self._apply)
+            return
+        work = _on_disk(path, "write", lambda: disk.write_whole(self.resolve(path), data, mode))
+        await finish_despite_cancel(work)
 
     async def stat(self, path: str) -> FileInfo:
         """Return type, size and time of a file or folder."""
-        return await _on_disk(path, "look at", lambda: _info(self.resolve(path)))
+        return await _on_disk(path, "look at", lambda: disk.file_info(self.resolve(path)))
 
     async def list_dir(self, path: str) -> Sequence[FileInfo]:
         """Return the entries of a folder, sorted by name."""
-        return await _on_disk(path, "list", lambda: _listed(self.resolve(path)))
+        return await _on_disk(path, "list", lambda: disk.list_folder(self.resolve(path)))
 
     async def exists(self, path: str) -> bool:
         """Whether the path exists; a broken link counts."""
@@ -205,8 +246,36 @@ class LocalFiles:
         await _on_disk(path, "make", lambda: self.resolve(path).mkdir(parents=True, exist_ok=True))
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, a link (not its target) or a folder."""
-        await _on_disk(path, "remove", lambda: _remove(self.resolve(path), recursive=recursive))
+        """Remove a file, a link (not its target) or a folder.
+
+        File layers see each file of a folder as a change of its own.
+        """
+        target = self.resolve(path)
+        layers = self._layers()
+        if not layers:
+            await _on_disk(path, "remove", lambda: disk.remove_path(target, recursive=recursive))
+            return
+        paths = await _on_disk(path, "remove", lambda: disk.tree_paths(target))
+        if len(paths) > 1 and not recursive:
+            with _coded(path, "remove"):
+                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+        for each in paths:
+            await write_through(layers, await self._described(each, after=None), self._apply)
+
+    async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
+        """Move or rename a file, a link or a folder; creates missing folders.
+
+        ``overwrite`` allows to replace a file, never a folder. File layers see each file twice,
+        as removed and as written, before it is moved.
+        """
+        origin, goal, layers = self.resolve(source), self.resolve(target), self._layers()
+        move = partial(disk.move_path, origin, goal, overwrite=overwrite)
+        if not layers:
+            await finish_despite_cancel(_on_disk(source, "move", move))
+            return
+        await _on_disk(source, "move", lambda: disk.check_move(origin, goal, overwrite=overwrite))
+        for each in await _on_disk(source, "move", lambda: disk.tree_paths(origin)):
+            await self._move_through(layers, each, goal / each.relative_to(origin))
 
     async def real_path(self, path: str) -> str:
         """Return the absolute path with all links followed; the file may be missing."""
@@ -224,30 +293,74 @@ class LocalFiles:
             return ""
         return f"\nNote: {reference} is a link out of the working folder; the file is {real}."
 
-    async def _write(self, path: str, data: bytes) -> None:
-        work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
+    async def _described(
+        self, path: Path, *, after: bytes | None, mode: int | None = None
+    ) -> FileChange:
+        """Return a change for the layers, with what is there now; links and folders are empty."""
+        is_link = after is None and path.is_symlink()  # a write follows it, a removal does not
+        if is_link or not path.is_file():
+            return FileChange(path=path, before=None, after=after, mode=mode)
+        before = await self.read_file(str(path))
+        old = stat.S_IMODE(path.stat().st_mode)
+        return FileChange(path=path, before=before, after=after, mode=mode, old_mode=old)
+
+    async def _apply(self, change: FileChange) -> FileWritten:
+        path, data = change.path, change.after
+        if data is None:
+            work = _on_disk(str(path), "remove", partial(disk.remove_path, path))
+        else:
+            write = partial(disk.write_whole, path, data, change.mode)
+            work = _on_disk(str(path), "write", write)
         await finish_despite_cancel(work)
+        return FileWritten()
 
-    async def _write_through(self, layers: Sequence[FileLayer], path: str, data: bytes) -> None:
+    async def _move_through(self, layers: Sequence[FileLayer], source: Path, target: Path) -> None:
+        """Move a file or link, or replace a folder that is empty by now.
+
+        The removal passes the layers first, and inside of it the write: nothing is changed before
+        all layers have agreed to both.
+        """
+        removal = await self._described(source, after=None)
+        if removal.before is None:  # a link or a folder
+
+            async def place(change: FileChange) -> FileWritten:
+                move = partial(disk.move_path, source, target, overwrite=True)
+                if source.is_dir() and not source.is_symlink():
+                    target.mkdir(parents=True, exist_ok=True)
+                    move = partial(disk.remove_path, source)
+                await finish_despite_cancel(_on_disk(str(source), "move", move))
+                return FileWritten()
+
+            await write_through(layers, removal, place)
+            return
+        content, mode = removal.before, removal.old_mode
+
         async def write(change: FileChange) -> FileWritten:
-            await self._write(str(change.path), change.after)
-            return FileWritten()
+            if change.path == target and change.after == content and change.mode == mode:
+                move = partial(disk.move_path, source, target, overwrite=True)
+                await finish_despite_cancel(_on_disk(str(source), "move", move))
+                return FileWritten()
+            await self._apply(change)
+            return await self._apply(removal)
 
-        target = self.resolve(path)
-        before = await self.read_file(path) if target.is_file() else None
-        await write_through(layers, FileChange(path=target, before=before, after=data), write)
+        async def create(change: FileChange) -> FileWritten:
+            creation = await self._described(target, after=content, mode=mode)
+            return await through(layers, creation, write)
+
+        await write_through(layers, removal, create)
+
+    def _content(self, path: str, most: int | None) -> bytes | FileError:
+        from pi.agent.env import FileFailed
+
+        try:
+            with _coded(path, "read"):
+                return disk.read_whole(self.resolve(path), most=most)
+        except FileFailed as failed:
+            return failed.error
 
     def _absolute(self, reference: str) -> Path:
         path = expand_reference(reference, home=self._home, system=self._system)
         return Path(os.path.normpath(self._cwd() / path))
-
-
-def read_whole(path: Path, *, most: int | None = None) -> bytes:
-    """Return the content of a file. Blocks. Raises ``OSError``, also for pipes and large files."""
-    if most is not None:
-        return read_regular(path, max_bytes=most)
-    with open_regular(path) as file:
-        return file.read()
 
 
 async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
@@ -270,54 +383,3 @@ def _coded(path: str, doing: str) -> Iterator[None]:
         message = f"Cannot {doing} {path!r}: no file can have this name."
         failure = FileError(code="invalid_path", message=message, path=path)
         raise FileFailed(failure) from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not os.access(path, os.W_OK, effective_ids=EFFECTIVE_IDS):
-        # Replacing would succeed, but the file is write-protected on purpose.
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    if path.is_file() and path.stat().st_nlink > 1:
-        write_in_place(path, data)  # replacing would break its hard links
-        return
-    try:
-        replace_file(path, data, mode=None)  # the user's own file
-    except FileAccessError as error:
-        cause = find_os_error(error)
-        if cause is None or cause.errno not in NOT_REPLACEABLE or not path.is_file():
-            raise
-        write_in_place(path, data)
-
-
-def _listed(folder: Path) -> list[FileInfo]:
-    return [_info(path) for path in sorted(folder.iterdir())]
-
-
-def _info(path: Path) -> FileInfo:
-    from pi.agent.env import FileInfo
-
-    try:
-        found = path.stat()
-    except OSError:
-        found = path.lstat()  # a broken link
-    is_file, is_folder = stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode)
-    return FileInfo(
-        name=path.name,
-        path=os.path.normpath(path),
-        kind="file" if is_file else "directory" if is_folder else "other",
-        size=found.st_size,
-        modified_ms=found.st_mtime_ns // 1_000_000,
-    )
-
-
-def _remove(path: Path, *, recursive: bool) -> None:
-    if not path.is_dir() or path.is_symlink():
-        path.unlink()
-    elif recursive:
-        import shutil  # lazy: takes 5 ms to import
-
-        shutil.rmtree(path)
-    else:
-        path.rmdir()

@@ -161,6 +161,9 @@ class ExtensionUI:
 
     # Notices --------------------------------------------------------------------------------------
 
+    def open_url(self, url: str) -> None:
+        """Open a page in the browser of this machine, if there is one."""
+
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
 

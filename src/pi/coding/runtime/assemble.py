@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
+from pi.agent.tools.tool import AgentTool
 from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
@@ -40,7 +41,7 @@ from pi.coding.runtime.session.policies import (
 from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
-from pi.coding.runtime.toolbox import Toolbox
+from pi.coding.runtime.toolbox import Toolbox, with_internal_urls
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
@@ -95,16 +96,21 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         clock=machine.clock,
     )
     contributions = bootstrap.contributions
+
+    def wrap(tool: AgentTool) -> AgentTool:
+        # Inside of what extensions wrap, so that their schemes come first.
+        return contributions.wrapped(with_internal_urls(tool, lambda: core))
+
     toolbox = Toolbox(
         agent,
         bootstrap.workspace,
         bootstrap.options.tools,
         contributed=contributions.tools,
-        wrap=contributions.wrapped,
+        wrap=wrap,
     )
     for tool in bootstrap.overrides.tools:
         toolbox.add(tool)
-    return LiveSession(
+    core = LiveSession(
         machine=machine,
         bus=bootstrap.bus,
         agent=agent,
@@ -117,6 +123,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         artifacts=bootstrap.overrides.artifacts,
         variables=bootstrap.variables,
     )
+    return core
 
 
 def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:

@@ -17,7 +17,7 @@ from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.json_lines import encode_line
 from pi.base.records import UNREADABLE, Record
-from pi.coding.blobs.store import BlobStore, externalised, rehydrated
+from pi.coding.blobs.store import BlobStore, externalised, externalised_compaction, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.log import SessionLog, is_worth_keeping
@@ -40,15 +40,16 @@ class SessionLocation(Record, kw_only=False):
     blobs: BlobStore | None = None
     """Store of images that session files refer to; without it, references stay unresolved."""
     externalize_images: bool = False
-    """Whether large images of new entries are stored there."""
+    """Whether large images of new entries are stored there; those of compactions always are."""
 
     def writer(
         self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
     ) -> SessionWriter:
         """Return the writer of a session file in this location."""
-        if self.blobs is None or not self.externalize_images:
+        if self.blobs is None:
             return SessionWriter(path, self.report, lock=lock, id_lock=id_lock)
-        stored = partial(externalised, store=self.blobs)
+        change = externalised if self.externalize_images else externalised_compaction
+        stored = partial(change, store=self.blobs)
         return SessionWriter(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
 
 

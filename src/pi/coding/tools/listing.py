@@ -18,8 +18,8 @@ from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.files import is_special_file
 from pi.base.records import Record
+from pi.coding.files.disk import EFFECTIVE_IDS
 from pi.coding.files.errors import node_text
-from pi.coding.files.local import EFFECTIVE_IDS
 from pi.coding.resources.ignore import IgnoreTree
 from pi.coding.resources.sources import repository_of
 from pi.coding.shell.output import keep_head

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import calls, says
-from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, SessionControl
+from pi.extension import (
+    ExtensionAPI,
+    FileChange,
+    FileStamp,
+    FileWrite,
+    FileWritten,
+    SessionControl,
+)
 from tests.coding.extension_host.stage import playing
 
 
@@ -99,3 +106,69 @@ async def test_tools_say_which_files_a_call_is_about_to_change(tmp_path: Path) -
 
         assert seen == [str(play.stage.cwd / "a")]
         assert play.failures == []
+
+
+class Snapshots:
+    """What commands change: files before and after are compared by stamps, and kept as blobs."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._stamps: dict[str, FileStamp] = {}
+        self._refs: dict[str, tuple[str, int]] = {}
+
+    async def take(self) -> None:
+        """Store what is new since the last time."""
+        files = self._pi.context.files
+        now = await files.scan()
+        changed = [name for name in now if now[name] != self._stamps.get(name)]
+        read = await files.read_many(changed)
+        texts = {name: data for name, data in read.items() if isinstance(data, bytes)}
+        blobs = self._pi.context.blobs.owned_by("snapshots").put_many(texts.values())
+        for name, blob in zip(texts, blobs, strict=True):
+            self._refs[name] = (blob.ref, now[name].mode & 0o777)
+        self._stamps = now
+
+    async def restore(self) -> list[str]:
+        """Restore the last snapshot. Returns the files that were changed."""
+        files, blobs = self._pi.context.files, self._pi.context.blobs
+        now = await files.scan()
+        wrong = sorted(n for n in now | self._stamps if now.get(n) != self._stamps.get(n))
+        for name in wrong:
+            if name not in self._stamps:
+                await files.remove(name)
+                continue
+            ref, mode = self._refs[name]
+            await files.write_file(name, blobs.get(ref) or b"", mode=mode)
+        return wrong
+
+
+async def test_what_a_command_did_is_found_and_undone(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    changes: list[tuple[str, bool]] = []
+    script = "printf 2 > run.sh; chmod -x run.sh; rm gone; touch made"
+    steps = (calls("bash", command=script), says("done"))
+
+    async def watch(change: FileChange, write: FileWrite) -> FileWritten:
+        changes.append((change.path.name, change.after is None))
+        return await write(change)
+
+    def rewind(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        pi.wrap_files(watch)
+
+    async with playing(tmp_path, rewind, steps=steps) as play:
+        folder = play.stage.cwd
+        (folder / "run.sh").write_text("1")
+        (folder / "run.sh").chmod(0o755)
+        (folder / "gone").write_text("here")
+        snapshots = Snapshots(apis[0])
+        await snapshots.take()
+        await play.session.prompt("go")
+        wrong = await snapshots.restore()
+
+        assert wrong == ["gone", "made", "run.sh"]
+        assert sorted(path.name for path in folder.iterdir()) == ["gone", "run.sh"]
+        assert (folder / "gone").read_text() == "here"
+        assert (folder / "run.sh").stat().st_mode & 0o777 == 0o755
+        assert changes == [("gone", False), ("made", True), ("run.sh", False)]
+        assert apis[0].context.blobs.owned_by("snapshots").release() == 2

@@ -63,7 +63,7 @@ class Conflicts:
 
     async def write(self, ref: ResourceRef, text: str) -> FileWritten:
         await self._pi.context.files.write_file("merged", text.encode())
-        return FileWritten(notes=("No conflict is left.",))
+        return FileWritten(text=f"Resolved {ref.text}.", notes=("No conflict is left.",))
 
 
 class Archive:
@@ -132,7 +132,7 @@ async def test_references_are_read_and_written_by_the_tools_for_files(tmp_path: 
             "There is no rule gone. There are: tabs.",
             "a long output",
             "inside a/b",
-            "Successfully wrote to conflict://1\nNo conflict is left.",
+            "Resolved conflict://1.\nNo conflict is left.",
             "rule://tabs can only be read.",
         ]
         assert (play.stage.cwd / "merged").read_text() == "2"

@@ -34,6 +34,8 @@ def lsp(reported: list[str]) -> object:
             return Service(scope, reported)
 
         async def through(change: FileChange, write: FileWrite) -> FileWritten:
+            if change.after is None:
+                return await write(change)
             service = await pi.shared(("lsp", str(pi.context.cwd), id(reported)), start)
             after = await service.format(change.after)
             written = await write(replace(change, after=after))
@@ -66,3 +68,19 @@ async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> N
         assert second.details["diagnostics"] == ["1: unused variable x"]
         assert (Service.started - began, reported) == (1, [])
     assert reported == ["closed"]
+
+
+async def test_a_layer_may_replace_the_text_of_the_tool(tmp_path: Path) -> None:
+    def rich(pi: ExtensionAPI) -> None:
+        async def through(change: FileChange, write: FileWrite) -> FileWritten:
+            written = await write(change)
+            return replace(written, text=f"Wrote {len(change.after or b'')} bytes.", notes=("ok",))
+
+        pi.wrap_files(through)
+
+    steps = (calls("write", path="a", content="abc"), says("done"))
+    async with playing(tmp_path, rich, steps=steps) as play:
+        await play.session.prompt("go")
+
+        (result,) = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert [block.text for block in result.content] == ["Wrote 3 bytes.", "ok"]  # type: ignore[union-attr]

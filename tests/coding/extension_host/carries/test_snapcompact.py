@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from pi.coding.session.opening import open_session
 from pi.extension import CompactionResult, Declined, ExtensionAPI, Image, Text, Work
 from tests.coding.extension_host.stage import playing
 
-PICTURE = Image(data="aGk=", mime_type="image/png")
+PICTURE = Image(data=base64.b64encode(bytes(range(256)) * 8).decode(), mime_type="image/png")
 SETTINGS = {"compaction": {"strategy": "snap", "keepRecentTokens": 1}}
 
 
@@ -48,6 +49,9 @@ async def test_pictures_are_shown_again_and_data_is_found_again(tmp_path: Path) 
         file = play.session.session_file
         assert file is not None
         assert play.failures == []
+    stored = file.read_text()
+    assert PICTURE.data not in stored, "images of compactions are stored outside of the file"
+    assert '"data":"blob:sha256:' in stored
 
     async with playing(
         tmp_path, steps=(says("five"),), open_log=lambda location: open_session(file, location)

@@ -10,33 +10,17 @@ from pi.ai.providers.faux import calls, says
 from pi.ai.request import Call
 from pi.extension import (
     ExtensionAPI,
-    Resource,
-    ResourceRef,
-    ResourceWindow,
     SubSession,
+    Text,
     ToolContext,
-    ToolFailed,
     ToolResult,
+    ToolResultMessage,
 )
 from tests.coding.extension_host.stage import FakeUI, playing
 
 
-class Agents:
-    """``agent://number`` reads the answer of a sub-agent."""
-
-    def __init__(self, pi: ExtensionAPI) -> None:
-        self._pi = pi
-
-    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        text = self._pi.context.artifacts.read(int(ref.rest))
-        if text is None:
-            raise ToolFailed(f"There is no agent {ref.rest}.")
-        return Resource(text=text)
-
-
 def agents(pi: ExtensionAPI) -> None:
     """``task`` sends two at once; one question too many is refused by the parent's guard."""
-    pi.add_scheme("agent", Agents(pi))
 
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
@@ -53,7 +37,9 @@ def agents(pi: ExtensionAPI) -> None:
                 story: list[str] = []
                 handle.events(lambda event: story.append(type(event).__name__))
                 answer = await handle.result()
-                number = pi.context.artifacts.save("agent", answer.text if answer else "")
+                outputs = pi.context.artifacts.outputs
+                number = outputs.allocate("Agent")
+                outputs.save(number, answer.text if answer else "")
                 done.append(question)
                 ctx.update(ToolResult.of(f"{len(done)} of {len(questions)}"))
                 pi.context.ui.set_widget("agents", [f"done: {question}" for question in done])
@@ -76,8 +62,8 @@ def answering(call: Call) -> Any:
     if "Answer." not in said:
         if "agent://" not in said:
             return calls("task", questions=["one?", "two?"])
-        if "read agents" not in said:
-            return calls("read", path="agent://0")
+        if "number one" not in said and "number two" not in said:
+            return calls("read", path="agent://Agent")
         return says("both")
     if "Not here" in said or "two?" not in said:
         return says("number one" if "one?" in said else "number two")
@@ -86,13 +72,15 @@ def answering(call: Call) -> Any:
 
 async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:
     ui = WidgetUI()
-    steps = (answering,) * 5
+    steps = (answering,) * 6
     async with playing(tmp_path, agents, steps=steps, ui=ui) as play:
         await play.session.prompt("ask both")
 
-        artifacts = play.session.artifacts
-        texts = sorted(artifacts.read(number) or "" for number in artifacts.numbers())
-        assert texts == ["number one", "number two"]
+        outputs = play.session.artifacts.outputs
+        assert outputs.list() == ["Agent", "Agent-2"]
+        assert sorted(map(outputs.read, outputs.list())) == ["number one", "number two"]  # type: ignore[type-var]
+        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert results[-1].content == (Text(text=outputs.read("Agent") or ""),)
         assert [len(event.data) for event in play.emitted("ExtensionEvent")] == [2, 2]
         assert ui.widgets[-1] == 2
         refused = [

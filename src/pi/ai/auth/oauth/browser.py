@@ -7,7 +7,7 @@ import hashlib
 import os
 import socket
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from html import escape
@@ -217,13 +217,24 @@ _PASTE = "Log in in your browser, then paste the address that it ends at."
 
 
 async def browser_login(
-    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+    ui: LoginUI,
+    http: HttpClient,
+    clock: Clock,
+    settings: LoginSettings,
+    *,
+    register: Callable[[str], Awaitable[LoginSettings]] | None = None,
 ) -> Tokens:
-    """Send the user to the vendor's page and exchange the code for tokens."""
+    """Send the user to the vendor's page and exchange the code for tokens.
+
+    ``register`` gets the redirect URI and returns the settings to use, for servers that register
+    clients.
+    """
     pkce = new_pkce()
     async with CallbackListener(
         path=settings.redirect_path, state=pkce.state, port=settings.redirect_port
     ) as listener:
+        if register is not None:
+            settings = await register(listener.redirect_uri)
         parameters = {
             **settings.authorize_params,
             "client_id": settings.client_id,

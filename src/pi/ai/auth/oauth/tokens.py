@@ -132,7 +132,7 @@ async def request_tokens(
     answer = await post_form(
         http,
         settings.token_url,
-        {"client_id": settings.client_id, **fields},
+        {"client_id": settings.client_id, **settings.token_params, **fields},
         encoding=settings.token_encoding,
         headers=settings.headers,
     )

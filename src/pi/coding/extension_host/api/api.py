@@ -25,6 +25,7 @@ from pi.base.processes import Child
 from pi.coding.bus import At
 from pi.coding.compaction.strategies import Strategy
 from pi.coding.extension_host.api import loaded_extension
+from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.context import ExtensionContext
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.api.messages import (
@@ -37,7 +38,6 @@ from pi.coding.extension_host.api.messages import (
 from pi.coding.extension_host.api.processes import ExecOptions, ExecResult, Processes, SpawnOptions
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.services import (
-    ExtensionAuth,
     ExtensionHttp,
     ExtensionModels,
     ExtensionSettings,

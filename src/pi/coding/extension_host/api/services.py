@@ -1,16 +1,14 @@
-"""Services for one extension: models, credentials, settings, HTTP."""
+"""Services for one extension: models, settings, HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from pi.agent.policy import Request
-from pi.ai.auth.config_values import expand, remember_used
-from pi.ai.auth.credentials import ApiKeyCredential
 from pi.ai.messages import AssistantMessage, Context, Message, UserMessage, blocks
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
@@ -18,21 +16,15 @@ from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.contributions.credentials import (
-    AuthSource,
-    AuthSources,
-    FindKey,
-    OAuthConfig,
-    oauth_from,
-)
-from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import Resolver
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
+    from pi.ai.http.addresses import AddressPolicy
     from pi.ai.http.connection import HttpResponse, ResponseStream
+    from pi.ai.http.errors import Timeouts
     from pi.ai.http.request import HttpRequest
 
 
@@ -108,58 +100,6 @@ class ExtensionModels:
         return found
 
 
-class ExtensionAuth:
-    """API keys of providers and other services; extensions can add sources and logins."""
-
-    def __init__(self, instance: LoadedExtension) -> None:
-        self._instance = instance
-        self._sources = AuthSources(instance.state.registries.auth_sources, instance.state.failed)
-
-    async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
-        """The key for ``name``: from a source, the store, or the first of these variables."""
-        session = self._instance.link.session
-        key = await self._sources.key(name)
-        if key is None and session.models.registry.models.get_provider(name) is not None:
-            access = await session.models.registry.models.access(name)
-            key = None if access is None else access.api_key
-        if key is None:
-            stored = await session.accounts.storage.get(name)
-            if isinstance(stored, ApiKeyCredential) and stored.key:
-                return await expand(
-                    stored.key, environ=session.workspace.environ, cwd=session.workspace.cwd
-                )
-        variables = session.workspace.environ
-        key = key or next((variables[one] for one in env if variables.get(one)), None)
-        remember_used(key)
-        return key
-
-    async def set(self, name: str, key: str) -> None:
-        """Store an API key."""
-        credentials = self._instance.link.session.accounts.storage
-        await credentials.set(name, ApiKeyCredential(key=key))
-
-    def add_source(
-        self, find: FindKey, *, names: Collection[str] | None = None, at: At = "normal"
-    ) -> Registration:
-        """Call ``find(name)`` for keys before the store is read; the first key wins.
-
-        ``names`` are the providers it has keys for: their models can be selected without calling
-        it. If it raises ``AuthUnavailable``, no other source is used.
-        """
-        source = AuthSource(find=find, names=None if names is None else frozenset(names))
-        return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
-
-    def add_login(
-        self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
-    ) -> Registration:
-        """Let ``/login name`` store an API key or, with ``oauth``, sign in to a service."""
-        flow = None if oauth is None else oauth_from(oauth, name)
-        service = Service(name, label or (flow.name if flow else name), flow)
-        return self._instance.keep(
-            self._instance.state.providers.add(service, self._instance.owner)
-        )
-
-
 T = TypeVar("T")
 
 
@@ -185,6 +125,40 @@ class ExtensionSettings:
         except msgspec.ValidationError:
             return default
 
+    def set(
+        self, key: str, value: Any, *, place: Literal["user", "project", "session"] = "user"
+    ) -> None:
+        """Store a JSON value in the settings file of the user, or of the trusted project.
+
+        ``None`` removes it; ``"session"`` stores nothing. A declared key must have its type. Raises
+        ``PiError`` if the file cannot be written; the value still counts in this session.
+        """
+        plain = self._checked(key, value)
+        settings = self._link.session.workspace.settings
+        stores = {
+            "user": settings.set,
+            "project": settings.set_for_project,
+            "session": settings.override,
+        }
+        if place not in stores:
+            raise ExtensionError(
+                f'Unknown place "{place}" of a setting.', hint=f"Use one of {', '.join(stores)}."
+            )
+        stores[place]({key: plain})
+
+    def _checked(self, key: str, value: Any) -> Any:
+        if not key or not all(key.split(".")):
+            raise ExtensionError(f'"{key}" is not the name of a setting.')
+        if value is None:
+            return None
+        kind, _, _ = self._declared.get(key, (Any, None, ""))
+        try:
+            plain = msgspec.json.decode(msgspec.json.encode(value))
+            msgspec.convert(plain, kind)
+        except (msgspec.MsgspecError, TypeError, OverflowError) as error:
+            raise ExtensionError(f'Cannot set "{key}": {error}.') from error
+        return plain
+
     def on_change(self, listener: Callable[[], None]) -> Registration:
         """Call ``listener`` after every change of any setting."""
         settings = self._link.workspace.settings
@@ -196,39 +170,56 @@ class ExtensionSettings:
         return self._declared
 
 
+class HttpOptions(TypedDict, total=False):
+    """Options of ``pi.http``, for requests and streams."""
+
+    method: str
+    headers: Mapping[str, str]
+    body: bytes
+    redirects: int
+    """How many redirects to follow, with GET and HEAD only; none unless given."""
+    timeouts: Timeouts
+    """Instead of those of pi, which are made for models that think for minutes."""
+    limit: int
+    """Bytes of the decoded body; one that is larger raises ``BodyTooLarge``."""
+    allow_address: AddressPolicy
+    """Which addresses may be reached, also by redirects; for URLs that a model has chosen."""
+
+
 class ExtensionHttp:
-    """HTTP with the client of pi: proxy, certificates, timeouts."""
+    """HTTP with the client of pi: proxy, certificates, timeouts.
+
+    ``redirects``, ``timeouts``, ``limit`` and ``allow_address`` restrict a request; ``url`` of the
+    response is where it came from. Failures are raised as ``HttpError``.
+    """
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
 
-    async def request(
-        self,
-        url: str,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-    ) -> HttpResponse:
-        """Send a request and read the whole response. Raises ``HttpError`` if there is none."""
-        request = _request(url, method, headers, body)
-        return await self._link.session.http().request(request)
+    async def request(self, url: str, **how: Unpack[HttpOptions]) -> HttpResponse:
+        """Send a request and read the whole response, by default up to 64 MiB."""
+        from pi.ai.http.connection import MAX_BODY_BYTES  # deferred, as below
+
+        limit = how.get("limit", MAX_BODY_BYTES)
+        return await self._link.session.http().request(_request(url, how), limit=limit)
 
     def stream(
-        self,
-        url: str,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
+        self, url: str, **how: Unpack[HttpOptions]
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
-        request = _request(url, method, headers, body)
-        return self._link.session.http().stream(request)
+        return self._link.session.http().stream(_request(url, how), limit=how.get("limit"))
 
 
-def _request(url: str, method: str, headers: Mapping[str, str] | None, body: bytes) -> HttpRequest:
+def _request(url: str, how: HttpOptions) -> HttpRequest:
     # Deferred import: the HTTP client is loaded with the first request.
     from pi.ai.http.request import HttpRequest
 
-    return HttpRequest(method=method, url=url, headers=tuple((headers or {}).items()), body=body)
+    return HttpRequest(
+        method=how.get("method", "GET"),
+        url=url,
+        headers=tuple((how.get("headers") or {}).items()),
+        body=how.get("body", b""),
+        redirects=how.get("redirects", 0),
+        timeouts=how.get("timeouts"),
+        addresses=how.get("allow_address"),
+    )

@@ -16,7 +16,7 @@ from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
-from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.artifacts import AgentOutputs, Artifacts
 from pi.coding.extension_host.scope import Report, Scope, SessionLink
 from pi.coding.port.session import SessionPort
 from pi.coding.session.entries import Custom
@@ -203,6 +203,11 @@ class ExtensionArtifacts:
 
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts
+
+    @property
+    def outputs(self) -> AgentOutputs:
+        """Outputs of sub-agents by name, for ``agent://``: allocate, save, read, list."""
+        return self._artifacts.outputs
 
     def save(self, kind: str, text: str) -> str:
         """Save a text that ``kind`` produced. Returns its number, for ``artifact://``."""

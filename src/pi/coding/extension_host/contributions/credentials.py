@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import field
 
 from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.login import AuthUrl, DeviceCode, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.resolve import MissingCredentials
+from pi.ai.auth.secrets import PUBLIC_HEADERS
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider
@@ -18,7 +22,7 @@ from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.bus import OrderedList
+from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
@@ -28,8 +32,11 @@ if TYPE_CHECKING:
     from pi.ai.wire_support.exchange import Services
 
 
-FindKey: TypeAlias = Callable[[str], Awaitable[str | None] | str | None]
-"""Returns the key of a provider or service; ``None`` leaves it to the next source."""
+FindKey: TypeAlias = Callable[[str], Awaitable[str | Access | None] | str | Access | None]
+"""Returns the key of a provider or service, or its ``Access``; ``None``: ask the next source."""
+
+Rejected: TypeAlias = Callable[[str, Access], Awaitable[bool | None] | bool | None]
+"""Called with a name and the credentials that a server refused; True: ask the source again."""
 
 
 class AuthUnavailable(PiError):
@@ -42,6 +49,7 @@ class AuthSource(Record):
     find: FindKey
     names: frozenset[str] | None = None
     """Providers that it has keys for; ``None`` if that is only known by calling it."""
+    rejected: Rejected | None = None
 
     def concerns(self, name: str) -> bool:
         """Whether it may have a key for ``name``."""
@@ -54,23 +62,39 @@ class AuthSources:
     def __init__(self, rows: OrderedList[AuthSource], failed: ReportHandlerFailure) -> None:
         self._rows = rows
         self._failed = failed
+        self._given: dict[str, tuple[AuthSource, Owner, Access]] = {}
+        """What was returned last, by name."""
 
-    async def key(self, name: str) -> str | None:
-        """The first key of a source; a source that fails is reported and skipped."""
+    async def find(self, name: str) -> Access | None:
+        """The first credentials of a source; a source that fails is reported and skipped."""
+        self._given.pop(name, None)
         for row in self._rows:
             if not row.value.concerns(name):
                 continue
             try:
-                key = await contained(partial(row.value.find, name))
+                found = await contained(partial(row.value.find, name))
             except AuthUnavailable:
                 raise
             except Exception as error:
                 self._failed(row.owner, f"credentials of {name}", error)
                 continue
-            if key:
-                remember_used(key)
-                return key
+            if found:
+                access = found if isinstance(found, Access) else _with_key(found)
+                remember_secrets(access)
+                self._given[name] = (row.value, row.owner, access)
+                return access
         return None
+
+    async def rejected_by_server(self, name: str) -> bool:
+        """Notify the source of the current credentials; True if it has others now."""
+        source, owner, access = self._given.pop(name, (None, None, None))
+        if source is None or source.rejected is None or access is None or owner is None:
+            return False
+        try:
+            return bool(await contained(partial(source.rejected, name, access)))
+        except Exception as error:
+            self._failed(owner, f"refused credentials of {name}", error)
+            return False
 
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
@@ -79,10 +103,13 @@ class AuthSources:
         if options.api_key:
             return None
         try:
-            key = await self.key(provider.id)
+            return await self.find(provider.id)
         except AuthUnavailable as error:
             raise AuthenticationFailed(error.message, hint=error.hint) from error
-        return None if key is None else Access(api_key=key, kind="api_key")
+
+    async def rejected(self, provider: Provider) -> bool:
+        """A server refused the credentials; True if a source has others now."""
+        return await self.rejected_by_server(provider.id)
 
     def is_configured(self, provider: Provider) -> bool:
         """Whether a source has declared a key for the provider."""
@@ -92,6 +119,18 @@ class AuthSources:
     def missing(self, provider: Provider) -> MissingCredentials:
         """Empty: sources do not describe what they need."""
         return MissingCredentials()
+
+
+def remember_secrets(access: Access) -> None:
+    """Let the secrets of ``access`` be redacted in logs and exports."""
+    remember_used(access.api_key)
+    for name, value in access.headers.items():
+        if not re.fullmatch(PUBLIC_HEADERS, name):
+            remember_used(value)
+
+
+def _with_key(key: str) -> Access:
+    return Access(api_key=key, kind="api_key")
 
 
 Tokens: TypeAlias = OAuthCredential | Mapping[str, Any]
@@ -104,6 +143,11 @@ class LoginCallbacks:
     def __init__(self, ui: LoginUI, clock: Clock) -> None:
         self._ui = ui
         self.clock = clock
+
+    @property
+    def ui(self) -> LoginUI:
+        """The user interface of the login."""
+        return self._ui
 
     def on_auth(self, url: str, instructions: str = "") -> None:
         """Ask the user to open a page."""
@@ -128,6 +172,38 @@ class LoginCallbacks:
     async def on_manual_code_input(self, message: str = "Paste the code:") -> str:
         """Ask for the code if the browser did not return it; may be cancelled."""
         return await self._ui.ask(LoginPrompt(kind="manual_code", message=message))
+
+
+class OAuthClient(Record):
+    """A client of an authorization server, for ``pi.auth.browser_flow`` and ``pi.auth.renew``."""
+
+    authorize_url: str
+    """The page where the user agrees."""
+    token_url: str
+    client_id: str = ""
+    client_secret: str = ""
+    scope: str = ""
+    authorize_params: dict[str, str] = field(default_factory=dict)
+    """Further parameters of the page, such as ``resource``."""
+    token_params: dict[str, str] = field(default_factory=dict)
+    """Further fields of token requests."""
+    redirect_port: int = 0
+    """The callback port on this machine; 0 takes any free port."""
+    redirect_path: str = "/callback"
+
+    def settings(self) -> LoginSettings:
+        """The same for the login code of pi."""
+        secret = {"client_secret": self.client_secret} if self.client_secret else {}
+        return LoginSettings(
+            client_id=self.client_id,
+            scope=self.scope,
+            authorize_url=self.authorize_url,
+            authorize_params=self.authorize_params,
+            redirect_port=self.redirect_port,
+            redirect_path=self.redirect_path,
+            token_url=self.token_url,
+            token_params={**self.token_params, **secret},
+        )
 
 
 class OAuthConfig(Record):
@@ -156,7 +232,7 @@ class ExtensionLogin:
     ) -> OAuthCredential:
         """Sign the user in."""
         try:
-            return _credential(await self._config.login(LoginCallbacks(ui, clock)))
+            return credential_from(await self._config.login(LoginCallbacks(ui, clock)))
         except PiError:
             raise
         except Exception as error:
@@ -167,7 +243,7 @@ class ExtensionLogin:
     ) -> OAuthCredential:
         """Renew the credential."""
         try:
-            return _credential(await self._config.refresh_token(credential))
+            return credential_from(await self._config.refresh_token(credential))
         except ProviderError:
             raise
         except Exception as error:
@@ -185,7 +261,8 @@ def oauth_from(given: OAuthConfig | Mapping[str, Any], owner: str) -> OAuthConfi
     return record_from_fields(OAuthConfig, given, f"The login of {owner}")
 
 
-def _credential(given: Tokens) -> OAuthCredential:
+def credential_from(given: Tokens) -> OAuthCredential:
+    """Return tokens as a record, built from a dict of its fields if necessary."""
     if isinstance(given, OAuthCredential):
         return given
     fields = dict(given)

@@ -179,8 +179,9 @@ async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     written = await writer_of(handler, ref)(ref, params.content)
     if isinstance(written, ToolResult):
         return written
-    notes = written.notes if isinstance(written, FileWritten) else ()
-    return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))
+    result = written if isinstance(written, FileWritten) else FileWritten()
+    text = result.text or f"Successfully wrote to {ref.text}"
+    return ToolResult.of("\n".join((text, *result.notes)), details=result.details or UNSET)
 
 
 async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:

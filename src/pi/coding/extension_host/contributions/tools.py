@@ -71,13 +71,17 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
 
 
 def with_file_notes(tool: AgentTool) -> AgentTool:
-    """``tool``, with the notes of file layers appended to its result."""
+    """``tool`` with the texts of file layers in its result, their notes appended."""
     if tool.touches is None:
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> ToolResult:
         with writing_for(ctx.call_id) as writing:
             result = to_tool_result(await tool.run(params, ctx))
+        texts = tuple(Text(text=each.text) for each in writing.written if each.text)
+        if texts:
+            others = tuple(block for block in result.content if not isinstance(block, Text))
+            result = replace(result, content=texts + others)
         notes = tuple(Text(text=note) for each in writing.written for note in each.notes)
         details: Json = {}
         for each in writing.written:

@@ -113,15 +113,15 @@ class SessionExtensions:
         return await contained(partial(found[0].completions, prefix)) or ()
 
     async def references(self, typed: str) -> Sequence[str]:
-        """Return completions for a partly typed reference such as ``rule://``."""
-        if self._contributions.host is None:
-            return ()
+        """Return completions for a partly typed reference such as ``rule://`` or ``skill://``."""
         from pi.coding.extension_host.contributions.references import complete_reference
+        from pi.coding.runtime.internal_urls import complete_internal_url
 
+        host = self._contributions.host
         try:
-            return await complete_reference(
-                self._contributions.host.registries.references.values, typed
-            )
+            rows = () if host is None else host.registries.references.values
+            found = await complete_reference(rows, typed)
+            return found or complete_internal_url(self._core, typed)
         except Exception:
             log.warning("completing reference %s failed", typed, exc_info=True)
             return ()

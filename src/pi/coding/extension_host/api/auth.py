@@ -1,0 +1,305 @@
+"""``pi.auth``: credentials of providers and services, logins, and sources of credentials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pi.ai.auth.config_values import expand, remember_used
+from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
+from pi.ai.provider import Provider
+from pi.ai.request import Access
+from pi.base.records import Record, replace
+from pi.coding.bus import At
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
+from pi.coding.extension_host.contributions.credentials import (
+    AuthSource,
+    AuthSources,
+    FindKey,
+    LoginCallbacks,
+    OAuthClient,
+    OAuthConfig,
+    Rejected,
+    Tokens,
+    credential_from,
+    oauth_from,
+    remember_secrets,
+)
+from pi.coding.extension_host.contributions.providers import Service
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.scope import Registration
+from pi.coding.port.session import SessionPort
+from pi.coding.port.ui import ExtensionUI
+
+if TYPE_CHECKING:
+    from pi.ai.auth.login import LoginPrompt, Notice
+
+RegisterClient: TypeAlias = Callable[[str], Awaitable[OAuthClient]]
+"""Registers the client for a redirect URI and returns it."""
+
+
+class StoredCredential(Record):
+    """An entry of the credential store, without its secrets."""
+
+    name: str
+    kind: Literal["api_key", "oauth"]
+    expires: int | None = None
+    """When the access token expires, in milliseconds since 1970; ``None`` for a key."""
+
+
+class ExtensionAuth:
+    """API keys and logins of providers and other services; extensions can add sources and logins.
+
+    Names are those of providers and services. Whatever is stored is in the user's ``auth.json``.
+    """
+
+    def __init__(self, instance: LoadedExtension) -> None:
+        self._instance = instance
+        self._sources = AuthSources(instance.state.registries.auth_sources, instance.state.failed)
+
+    # Reading --------------------------------------------------------------------------------------
+
+    async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
+        """The key for ``name``: from a source, the store, or the first of these variables."""
+        access = await self.access(name)
+        variables = self._session.workspace.environ
+        key = None if access is None else access.api_key
+        key = key or next((variables[one] for one in env if variables.get(one)), None)
+        remember_used(key)
+        return key
+
+    async def access(self, name: str, *, min_expiry: float = 0) -> Access | None:
+        """What requests to ``name`` need: a key or token, headers, a base URL.
+
+        A login is renewed if it is not valid for ``min_expiry`` seconds. ``None`` if there are no
+        credentials; raises ``AuthenticationFailed`` if there are some that do not work.
+        """
+        found = await self._sources.find(name)
+        if found is None:
+            found = await self._stored(name, min_expiry)
+        if found is not None:
+            remember_secrets(found)
+        return found
+
+    async def refresh(self, name: str) -> Access | None:
+        """New credentials after a server refused the current ones, as with status 401.
+
+        A source that gave them is notified and asked again; a stored login is renewed.
+        """
+        if await self._sources.rejected_by_server(name):
+            return await self.access(name)
+        return await self.access(name, min_expiry=math.inf)
+
+    async def list(self) -> Sequence[StoredCredential]:
+        """What is stored, without secrets."""
+        stored = await self._session.accounts.storage.list()
+        return [_described(name, credential) for name, credential in stored.items()]
+
+    # Storing --------------------------------------------------------------------------------------
+
+    async def set(self, name: str, key: str) -> None:
+        """Store an API key."""
+        await self.put(name, ApiKeyCredential(key=key))
+
+    async def put(self, name: str, credential: Credential | Tokens) -> None:
+        """Store a credential in place of the current one, e.g. tokens of a login."""
+        if not isinstance(credential, ApiKeyCredential):
+            credential = credential_from(credential)
+        await self._session.accounts.storage.set(name, credential)
+
+    async def remove(self, name: str) -> bool:
+        """Remove what is stored. Returns False if there was nothing."""
+        return await self._session.accounts.storage.remove(name)
+
+    # Logging in -----------------------------------------------------------------------------------
+
+    async def login(self, name: str) -> None:
+        """Let the user log in to a provider or a service, or enter its key, and store the result.
+
+        Raises ``LoginCancelled`` if the user cancels, and ``ExtensionError`` without a user.
+        """
+        ui = self._instance.context.ui
+        if not ui.has_ui:
+            raise ExtensionError(
+                f"Cannot log in to {name}: no user can answer.",
+                hint=f"Run pi in a terminal and type /login {name}.",
+            )
+        row, accounts = self._row(name), self._session.accounts
+        if row is None:
+            raise ExtensionError(
+                f'There is no login for "{name}".', hint="Add one with pi.auth.add_login."
+            )
+        work = accounts.store_key if row.login is None else accounts.log_in
+        await work(name, DialogLoginUI(ui))
+
+    async def browser_flow(
+        self,
+        callbacks: LoginCallbacks,
+        client: OAuthClient,
+        *,
+        register: RegisterClient | None = None,
+    ) -> OAuthCredential:
+        """Log in on a web page with PKCE and a callback on this machine; for ``OAuthConfig.login``.
+
+        The user may also paste the address at which the browser ended. ``register`` is called with
+        the redirect URI before the page is opened, for servers that register clients.
+        """
+        # Deferred import: loads hashing, sockets and HTTP.
+        from pi.ai.auth.login_settings import LoginSettings
+        from pi.ai.auth.oauth.browser import browser_login
+        from pi.ai.auth.oauth.tokens import credential_of
+
+        used = client
+
+        async def registered(redirect_uri: str) -> LoginSettings:
+            nonlocal used
+            if register is not None:
+                used = await register(redirect_uri)
+            return used.settings()
+
+        clock = callbacks.clock
+        tokens = await browser_login(
+            callbacks.ui,
+            self._session.http(),
+            clock,
+            client.settings(),
+            register=registered,
+        )
+        made = credential_of(tokens, clock, used.settings())
+        return replace(made, extra={"clientId": used.client_id})
+
+    async def renew(self, credential: OAuthCredential, client: OAuthClient) -> OAuthCredential:
+        """Exchange the refresh token for new tokens; for ``OAuthConfig.refresh_token``."""
+        from pi.ai.auth.oauth.tokens import refresh_tokens
+
+        clock = self._instance.scope.clock
+        settings = client.settings()
+        return await refresh_tokens(credential, self._session.http(), clock, settings)
+
+    # Contributing ---------------------------------------------------------------------------------
+
+    def add_source(
+        self,
+        find: FindKey,
+        *,
+        names: Collection[str] | None = None,
+        rejected: Rejected | None = None,
+        at: At = "normal",
+    ) -> Registration:
+        """Call ``find(name)`` for credentials before the store is read; the first result wins.
+
+        It returns a key or an ``Access``. ``names`` are the providers it has credentials for:
+        their models can be selected without calling it. If it raises ``AuthUnavailable``, no other
+        source is used. ``rejected(name, access)`` is called if a server refuses what ``find``
+        returned; if it returns True, ``find`` is called again and the request is repeated once.
+        """
+        known = None if names is None else frozenset(names)
+        source = AuthSource(find=find, names=known, rejected=rejected)
+        return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
+
+    def add_login(
+        self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
+    ) -> Registration:
+        """Let ``/login name`` store an API key or, with ``oauth``, sign in to a service."""
+        flow = None if oauth is None else oauth_from(oauth, name)
+        service = Service(name, label or (flow.name if flow else name), flow)
+        return self._instance.keep(
+            self._instance.state.providers.add(service, self._instance.owner)
+        )
+
+    # ----------------------------------------------------------------------------------------------
+
+    @property
+    def _session(self) -> SessionPort:
+        return self._instance.link.session
+
+    def _row(self, name: str) -> Provider | None:
+        provider = self._session.models.registry.models.get_provider(name)
+        return None if provider is None else provider.row
+
+    async def _stored(self, name: str, min_expiry: float) -> Access | None:
+        session, row = self._session, self._row(name)
+        stored = await session.accounts.storage.get(name)
+        if isinstance(stored, OAuthCredential) and row is not None and row.login is not None:
+            await self._renewed(row, stored, min_expiry)
+        if row is not None:
+            found = await session.models.registry.models.access(name)
+            if found is not None:
+                return found
+        match stored:
+            case ApiKeyCredential(key=str(text)) if text:
+                key = await expand(
+                    text, environ=session.workspace.environ, cwd=session.workspace.cwd
+                )
+                return None if key is None else Access(api_key=key, kind="api_key")
+            case OAuthCredential(access=token, expires=expires):  # without a login to renew it
+                left = (expires - self._instance.scope.clock.now_ms()) / 1000
+                return Access(api_key=token, kind="oauth") if left > min_expiry else None
+            case _:
+                return None
+
+    async def _renewed(self, row: Provider, stored: OAuthCredential, min_expiry: float) -> None:
+        from pi.ai.auth.login import load_login
+        from pi.ai.auth.login_settings import login_settings, with_host_overrides
+        from pi.ai.auth.refresh import refresh_if_expiring
+
+        session = self._session
+        clients = session.workspace.settings.values.oauth_clients
+        settings = login_settings(row, with_host_overrides(clients, session.workspace.environ))
+        await refresh_if_expiring(
+            row,
+            stored,
+            login=load_login(row),
+            settings=settings,
+            storage=session.accounts.storage,
+            http=session.http(),
+            clock=self._instance.scope.clock,
+            min_expiry=min_expiry,
+        )
+
+
+def _described(name: str, credential: Credential) -> StoredCredential:
+    if isinstance(credential, OAuthCredential):
+        return StoredCredential(name=name, kind="oauth", expires=credential.expires)
+    return StoredCredential(name=name, kind="api_key")
+
+
+class DialogLoginUI:
+    """Implements ``pi.ai.auth.login.LoginUI`` with the dialogs of ``ctx.ui``."""
+
+    def __init__(self, ui: ExtensionUI) -> None:
+        self._ui = ui
+        self._page = ""
+        """The page that the user is asked to open, shown with the prompt for its code."""
+
+    async def ask(self, prompt: LoginPrompt) -> str:
+        """Ask the user. Raises ``LoginCancelled`` if they close the dialog."""
+        from pi.ai.auth.errors import LoginCancelled
+
+        title = prompt.message
+        if prompt.kind == "manual_code" and self._page:
+            title = f"{self._page}\n{title}"
+        if prompt.kind == "select":
+            ids = {choice.label: choice.id for choice in prompt.choices}
+            label = await self._ui.select(title, list(ids))
+            answer = None if label is None else ids.get(label)
+        else:
+            secret = prompt.kind == "secret"
+            answer = await self._ui.input(title, prompt.placeholder, secret=secret)
+        if answer is None:
+            raise LoginCancelled("The login was cancelled.")
+        return answer
+
+    def notify(self, notice: Notice) -> None:
+        """Show a notice, and open the page of a login."""
+        from pi.ai.auth.login import AuthUrl, DeviceCode
+
+        match notice:
+            case AuthUrl(url=url, instructions=instructions):
+                self._page = f"{instructions}\n{url}"
+                self._ui.open_url(url)
+            case DeviceCode(user_code=code, url=url):
+                self._ui.notify(f"Open {url} and type the code {code}.")
+            case _:
+                self._ui.notify(notice.message)

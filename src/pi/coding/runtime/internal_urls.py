@@ -1,0 +1,144 @@
+"""``artifact://3``, ``agent://Anna`` and ``skill://pdf/forms.md``: read and listed like files.
+
+An extension may register the same schemes; its handlers come first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
+
+from pi.agent.skills import Skill
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed
+from pi.base.records import replace
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.urls import NoSuchResource, resolve_artifact
+from pi.coding.extension_host.contributions.references import (
+    Reference,
+    Resource,
+    ResourceRef,
+    ResourceWindow,
+    scheme_form,
+    with_references,
+)
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.live import LiveSession
+
+Target: TypeAlias = Path | Reference
+"""A file of this machine, or a handler of a text that is in no file."""
+
+
+async def use_internal_url(
+    tool: AgentTool, params: Any, ctx: ToolContext, session: LiveSession
+) -> Any:
+    """Run ``read``, ``ls``, ``write`` or ``edit`` with an internal URL as its path."""
+    if tool.name not in ("read", "ls"):
+        raise ToolFailed(f"{params.path} can only be read.")
+    scheme, _, rest = params.path.partition("://")
+    target = _TARGETS[scheme](session, rest, params.path, is_listing=tool.name == "ls")
+    if isinstance(target, Path):
+        # The tool itself reads the file: in windows, and pictures as pictures.
+        return await tool.run(replace(params, path=str(target)), ctx)
+    return await with_references(tool, (target,)).run(params, ctx)
+
+
+def complete_internal_url(session: LiveSession, typed: str) -> list[str]:
+    """Return completions for a partly typed URL."""
+    scheme = typed.partition("://")[0]
+    artifacts = session.artifacts
+    names: dict[str, Callable[[], Iterable[object]]] = {
+        "artifact": artifacts.numbers,
+        "agent": artifacts.outputs.list,
+        "skill": lambda: (skill.name for skill in _skills(session)),
+    }
+    return [f"{scheme}://{name}" for name in names[scheme]()] if scheme in names else []
+
+
+class _Text:
+    """Handles one text that is already known, or a list of names."""
+
+    def __init__(self, text: str = "", *, names: Sequence[object] = (), is_whole: bool = False):
+        self._text = text
+        self._names = names
+        self._is_whole = is_whole
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        if self._is_whole and (window.offset != 1 or window.limit is not None):
+            raise ToolFailed(
+                f"{ref.text} is a part of an output: offset and limit cannot be used with it."
+            )
+        return Resource(text=self._text)
+
+    def list(self, ref: ResourceRef) -> Sequence[str]:
+        return [str(name) for name in self._names]
+
+
+def _handled(url: str, handler: _Text) -> Reference:
+    return Reference(parse=scheme_form(url.partition("://")[0]), handler=handler)
+
+
+def _artifact(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
+    artifacts = session.artifacts
+    if is_listing and not rest:
+        return _handled(url, _Text(names=artifacts.numbers()))
+    if rest.isascii() and rest.isdigit() and (path := artifacts.path(int(rest))) is not None:
+        return path
+    return _resolved(url, artifacts)
+
+
+def _agent(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
+    artifacts = session.artifacts
+    if is_listing and not rest:
+        return _handled(url, _Text(names=artifacts.outputs.list()))
+    return _resolved(url, artifacts)
+
+
+def _resolved(url: str, artifacts: Artifacts) -> Reference:
+    try:
+        found = resolve_artifact(url, (artifacts.folder,))
+    except NoSuchResource as error:
+        raise ToolFailed(f"{error.message} {error.hint}".strip()) from error
+    return _handled(url, _Text(found.text, is_whole=found.is_extract))
+
+
+def _skill(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
+    skills = {skill.name: skill for skill in _skills(session)}
+    if is_listing and not rest:
+        return _handled(url, _Text(names=sorted(skills)))
+    name, _, inner = (unquote(part) for part in rest.partition("/"))
+    all_skills = (found.skill for found in session.workspace.resources.skills)
+    skill = next((skill for skill in all_skills if skill.name == name), None)
+    if skill is None:
+        known = ", ".join(sorted(skills)) or "none"
+        raise ToolFailed(f"Skill not found: {name}. Available: {known}")
+    file = Path(skill.location)
+    if not inner and not is_listing:
+        return file if file.is_file() else _handled(url, _Text(skill.content))
+    return _inside(skill, file.parent, inner, url)
+
+
+def _inside(skill: Skill, folder: Path, inner: str, url: str) -> Path:
+    """Return a path in the folder of a skill; a path out of it is refused."""
+    path = Path(os.path.realpath(folder / inner))
+    if Path(skill.location).name != "SKILL.md":
+        raise ToolFailed(f"{url} does not exist: the skill {skill.name} is a single file.")
+    if not path.is_relative_to(os.path.realpath(folder)):
+        raise ToolFailed(f"{url} leads out of the folder of the skill.")
+    return path
+
+
+def _skills(session: LiveSession) -> list[Skill]:
+    """Return the skills that the model may use by itself."""
+    found = (each.skill for each in session.workspace.resources.skills)
+    return [skill for skill in found if not skill.disable_model_invocation]
+
+
+_TARGETS: dict[str, Callable[..., Target]] = {
+    "artifact": _artifact,
+    "agent": _agent,
+    "skill": _skill,
+}
