@@ -29,8 +29,8 @@ Prepare = Callable[[Path], None]
 
 async def outputs(tmp_path: Path, prepare: Prepare, *steps: Step, more: Any = ()) -> list[Any]:
     """The results as texts, in the order of the calls; errors with a mark before."""
-    options = {"steps": (*steps, says("done")), "settings": ON}
-    async with playing(tmp_path, extension, *more, **options) as play:
+    script = (*steps, says("done"))
+    async with playing(tmp_path, extension, *more, steps=script, settings=ON) as play:
         prepare(Path(play.session.workspace.cwd))
         await play.session.prompt("go")
         results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
