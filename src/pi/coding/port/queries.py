@@ -189,7 +189,7 @@ class ToolsPort(Protocol):
         ...
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Return all tools except those that extensions hide."""
+        """Return all tools except hidden and unlisted ones of extensions."""
         ...
 
     def select(self, names: Iterable[str]) -> None:

@@ -101,6 +101,8 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         bootstrap.options.tools,
         contributed=contributions.tools,
         wrap=contributions.wrapped,
+        enabled=contributions.enabled_tools,
+        restrict=contributions.restrict_tools,
     )
     for tool in bootstrap.overrides.tools:
         toolbox.add(tool)

@@ -8,7 +8,7 @@ wraps a model call or a tool, and ``scope`` runs tasks. Every registration retur
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, Unpack, overload
 
@@ -196,10 +196,21 @@ class ExtensionAPI:
         return self._link.session.tools.listed()
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        """Activate exactly these tools from the next request on."""
+        """Activate exactly these tools from the next request on, and tools registered later."""
         tools = self._link.session.tools
         tools.select(names)
         tools.refresh()
+
+    def limit_tools(self, names: Iterable[str]) -> Registration:
+        """Deactivate all other tools, also later ones and in nested sessions, until removed.
+
+        A tool must be allowed by every limit.
+        """
+        return self._instance.add_row(self._registries.tool_limits, frozenset(names))
+
+    def enable_tools(self, names: Sequence[str]) -> Registration:
+        """Activate these tools beside the others until removed; limits still apply."""
+        return self._instance.add_row(self._registries.enabled_tools, tuple(names))
 
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 

@@ -59,6 +59,8 @@ class Registries:
     ) -> None:
         self.tools: NamedRegistry[ExtensionTool] = NamedRegistry(tools_changed)
         self.tool_wraps: OrderedList[Wrapping] = OrderedList(tools_changed)
+        self.tool_limits: OrderedList[frozenset[str]] = OrderedList(tools_changed)
+        self.enabled_tools: OrderedList[tuple[str, ...]] = OrderedList(tools_changed)
         self.commands: Commands[ExtensionCommand] = Commands()
         self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
         self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
@@ -47,6 +47,23 @@ class SessionWraps:
         if self.file_layers():
             tool = with_file_notes(tool)
         return wrap_tool(tool, self._registries.tool_wraps.values)
+
+    def enabled_tools(self) -> tuple[str, ...]:
+        """Names of the tools that extensions enable, in order."""
+        return tuple(name for names in self._registries.enabled_tools.values for name in names)
+
+    def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
+        """The names that all limits allow.
+
+        Limits of the parent session do not apply to ``added``, the tools that its extension passed
+        to this nested session.
+        """
+        own = self._registries.tool_limits.values
+        allowed = tuple(name for name in names if all(name in limit for limit in own))
+        if self._inherited is None:
+            return allowed
+        others = set(self._inherited.restrict_tools(allowed, ()))
+        return tuple(name for name in allowed if name in added or name in others)
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name; one that fails is left out."""
