@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ from pi.coding.runtime.session.policies import (
     RetryControl,
     repetition_policy,
 )
-from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.runtime.session.prompts import HandedOff, PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.runtime.toolbox import Toolbox
@@ -125,7 +126,9 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     """Build the policies and the parts of a session, and connect them to its events."""
     client, overrides = bootstrap.model_client, bootstrap.overrides
     summaries = Summaries(core, client)
-    around = LiveCompaction(core, summaries, lambda document: _hand_off(session, document))
+    around = LiveCompaction(
+        core, summaries, lambda document, *, go_on: _hand_off(session, document, go_on=go_on)
+    )
     compactor = Compactor(around)
     retry = RetryPolicy(
         lambda: retry_settings(core),
@@ -183,8 +186,9 @@ def _whole_prompt(bootstrap: Bootstrap) -> str | None:
     return "" if null_prompt else bootstrap.overrides.whole_prompt
 
 
-async def _hand_off(session: AgentSession, document: str) -> None:
-    session.runs.when_idle.add(lambda: session.sessions.hand_off(document))
+async def _hand_off(session: AgentSession, document: str, *, go_on: bool) -> None:
+    session.prompts.handed_off = HandedOff(go_on=go_on)
+    session.runs.when_idle.add(partial(session.sessions.hand_off, document, go_on=go_on))
 
 
 async def _leave_out(core: LiveSession) -> None:

@@ -51,14 +51,18 @@ class IdleQueue:
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
         """Hold the queue while a prompt is prepared, after the actions that it waits for."""
-        while self._holds_prompts and self._worker is not asyncio.current_task():
-            await self._changed.wait()
+        await self.held()
         self._preparing += 1
         try:
             yield
         finally:
             self._preparing -= 1
             self._changed.notify()
+
+    async def held(self) -> None:
+        """Wait for the actions that prompts wait for."""
+        while self._holds_prompts and self._worker is not asyncio.current_task():
+            await self._changed.wait()
 
     async def close(self) -> None:
         """Drop waiting actions."""
@@ -132,7 +136,7 @@ class AgentRuns:
         """Set the policies of the next run, those of extensions included."""
         self._core.agent.policies = self._core.extensions.policies(*self._policies)
 
-    def start(self, work: Act) -> None:
+    def start(self, work: Act) -> asyncio.Task[None]:
         """Start a run of an extension in the background; ``work`` runs it to its end."""
 
         async def run() -> None:
@@ -146,6 +150,7 @@ class AgentRuns:
         task = self._spawn(run(), name="run of an extension")
         self._started.add(task)
         task.add_done_callback(self._started.discard)
+        return task
 
     async def settled(self) -> None:
         """Wait until the runs that extensions started are over."""
