@@ -126,9 +126,12 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     """Build the policies and the parts of a session, and connect them to its events."""
     client, overrides = bootstrap.model_client, bootstrap.overrides
     summaries = Summaries(core, client)
-    around = LiveCompaction(
-        core, summaries, lambda document, *, go_on: _hand_off(session, document, go_on=go_on)
-    )
+
+    async def hand_off(document: str, *, go_on: bool) -> None:
+        session.prompts.handed_off = HandedOff(go_on=go_on)
+        session.runs.when_idle.add(partial(session.sessions.hand_off, document, go_on=go_on))
+
+    around = LiveCompaction(core, summaries, hand_off)
     compactor = Compactor(around)
     retry = RetryPolicy(
         lambda: retry_settings(core),
@@ -184,11 +187,6 @@ def _whole_prompt(bootstrap: Bootstrap) -> str | None:
     """Return the text that replaces the whole system prompt, if any."""
     null_prompt = bootstrap.workspace.environ.get("NULL_PROMPT", "").lower() == "true"
     return "" if null_prompt else bootstrap.overrides.whole_prompt
-
-
-async def _hand_off(session: AgentSession, document: str, *, go_on: bool) -> None:
-    session.prompts.handed_off = HandedOff(go_on=go_on)
-    session.runs.when_idle.add(partial(session.sessions.hand_off, document, go_on=go_on))
 
 
 async def _leave_out(core: LiveSession) -> None:

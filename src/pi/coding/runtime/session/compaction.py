@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -130,7 +130,7 @@ def _own() -> Mapping[str, Strategy]:
 class QueueHandOff(Protocol):
     """Queues the move to a new session that begins with a document."""
 
-    def __call__(self, document: str, /, *, go_on: bool) -> Awaitable[None]:
+    async def __call__(self, document: str, /, *, go_on: bool) -> None:
         """Queue it for the end of the run."""
         ...
 
