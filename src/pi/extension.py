@@ -199,6 +199,7 @@ from pi.coding.shell.local import BashResult
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 if TYPE_CHECKING:
+    from pi.agent import events as agent_events
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
@@ -303,6 +304,7 @@ else:
                 "Redirection",
             ),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
+            "pi.agent.events": "agent_events",
             "pi.ai.wire.openai_completions.server": "chat_completions_server",
             "pi.ai.wire.anthropic_messages.server": "messages_server",
             "pi.ai.wire.pi_messages.server": "pi_messages_server",
@@ -517,6 +519,7 @@ __all__ = [
     "WorkingCopy",
     "WorkingCopyFailed",
     "address_kind",
+    "agent_events",
     "chat_completions_server",
     "convert_document",
     "field",

@@ -13,14 +13,13 @@ from pi.base.records import Record
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
-from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
@@ -145,6 +144,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         InterruptPolicy(core),
         repetition_policy(core.workspace.settings),
         ImageFittingPolicy(core),
+        *overrides.policies,
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
@@ -197,36 +197,6 @@ async def _leave_out(core: LiveSession) -> None:
 
 
 async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession) -> AgentSession:
-    """Open a nested session in memory, guarded like its parent."""
-    from pi.coding.extension_host.api.sub_sessions import inherited_extensions  # lazy: rare
+    from pi.coding.runtime.nested import open_nested  # lazy: rare
 
-    host, named = bootstrap.hosting.host, isinstance(spec.model, str)
-    options = SessionOptions(
-        model=spec.model if named else None,  # type: ignore[arg-type]
-        thinking=spec.thinking or core.agent.thinking_level,
-        tools=ToolFilter(only=spec.tools).within(bootstrap.options.tools),
-        extensions=ExtensionOptions(
-            discover=False,
-            given=inherited_extensions(spec, host.loading.usable),
-            flags=bootstrap.options.extensions.flags,
-        ),
-    )
-    overrides = SessionOverrides(
-        registry=core.registry,
-        model=None if named else spec.model or core.agent.model,  # type: ignore[arg-type]
-        settings=core.workspace.settings,
-        tools=spec.custom_tools,
-        whole_prompt=spec.system,
-        persistent=False,
-        trust=core.workspace.trust,
-        parent=host,
-        artifacts=core.artifacts,
-    )
-    cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
-    nested = (await assemble(cwd, core.machine, options, overrides)).session
-    try:
-        await nested.start()
-    except BaseException:
-        await nested.close()
-        raise
-    return nested
+    return await open_nested(bootstrap, core, spec, build=assemble)

@@ -17,6 +17,8 @@ from pi.extension import (
     ToolContext,
     ToolFailed,
     ToolResult,
+    Usage,
+    replace,
 )
 from tests.coding.extension_host.stage import FakeUI, playing
 
@@ -41,10 +43,13 @@ def agents(pi: ExtensionAPI) -> None:
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
         """Answer several questions concurrently."""
-        limit = asyncio.Semaphore(2)
+        if pi.context.depth:
+            raise ToolFailed("A helper has no helpers.")
+        limit, spent = asyncio.Semaphore(2), Usage()
         done: list[str] = []
 
         async def ask(question: str) -> str:
+            nonlocal spent
             async with limit:
                 spec = SubSession(
                     prompt=question, tools=("bash", "read"), system="Answer.", seconds=60
@@ -53,6 +58,7 @@ def agents(pi: ExtensionAPI) -> None:
                 story: list[str] = []
                 handle.events(lambda event: story.append(type(event).__name__))
                 answer = await handle.result()
+                spent = replace(spent, input=spent.input + handle.usage.input)
                 number = pi.context.artifacts.save("agent", answer.text if answer else "")
                 done.append(question)
                 ctx.update(ToolResult.of(f"{len(done)} of {len(questions)}"))
@@ -61,7 +67,8 @@ def agents(pi: ExtensionAPI) -> None:
                 return number
 
         numbers = await asyncio.gather(*map(ask, questions))
-        return ToolResult.of(" ".join(f"agent://{number}" for number in numbers))
+        result = ToolResult.of(" ".join(f"agent://{number}" for number in numbers))
+        return replace(result, usage=spent)
 
     @pi.on("tool_call")
     def guard(event: Any, ctx: Any) -> Any:
@@ -101,6 +108,8 @@ async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Pat
             if "Not here" in str(request.messages)
         ]
         assert len(refused) == 1
+        # Each of the scripted answers counts once, also those to helpers.
+        assert play.session.facts.stats().tokens.input == 10 * len(steps)
         assert play.failures == []
 
 

@@ -43,7 +43,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionSettings,
 )
 from pi.coding.extension_host.api.storage import Store, StorePlace, open_store
-from pi.coding.extension_host.api.sub_sessions import SessionHandle
+from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler, Completions
 from pi.coding.extension_host.contributions.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.contributions.references import (
@@ -447,9 +447,8 @@ class ExtensionAPI:
         return await self._state.shared.acquire(key, make, user=user, report=report, linger=linger)
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
-        """Start a nested session under the policies of this one; it is closed with this one."""
-        nested = await self._link.session.open_nested(spec)
-        return SessionHandle(nested, spec, self._instance.scope)
+        """Start a nested session under the guards of this one; it is closed with this one."""
+        return await open_sub_session(self._instance, spec)
 
     def provide(self, name: str, service: object) -> Registration:
         """Offer a service to other extensions."""

@@ -77,6 +77,11 @@ class ExtensionContext:
         return self._connection.mode
 
     @property
+    def depth(self) -> int:
+        """How many sessions this one is nested in: 0 for the session of the user."""
+        return self._connection.depth
+
+    @property
     def has_ui(self) -> bool:
         """Whether a user can answer dialogs."""
         return self.ui.has_ui
