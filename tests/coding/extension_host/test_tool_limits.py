@@ -102,7 +102,10 @@ async def test_a_limit_set_during_a_run_holds_from_the_next_request(tmp_path: Pa
 
     def extension(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("tool_result", lambda event, ctx: pi.limit_tools(["read"]) and None)
+
+        @pi.on("tool_result")
+        def limit(event: object, ctx: object) -> None:
+            pi.limit_tools(["read"])
 
     steps = (calls("bash", command="true"), says("done"))
     async with playing(tmp_path, extension, steps=steps) as play:

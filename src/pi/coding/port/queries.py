@@ -163,8 +163,10 @@ class ModelPort(Protocol):
         """Use ``model``, with the nearest supported thinking level."""
         ...
 
-    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Send a request to a model outside of the conversation."""
+    def ask(
+        self, model: Model, context: Context, options: StreamOptions, *, extension: str
+    ) -> EventStream:
+        """Send a request of an extension, outside of the conversation; its usage is recorded."""
         ...
 
     async def cycle(self, step: int = 1) -> CycledModel | None:

@@ -148,7 +148,9 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    models = ModelSelection(core, client, bootstrap.start.scope, overrides.last_resort)
+    models = ModelSelection(
+        core, client, bootstrap.start.scope, overrides.last_resort, start=runs.spawn
+    )
     extensions = SessionExtensions(bootstrap.hosting, core)
     prompts = PromptRunner(
         core,

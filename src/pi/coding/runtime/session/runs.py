@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pi.agent.agent import Agent
 from pi.agent.policy import Policy
@@ -17,6 +17,17 @@ from pi.base.tasks import Notifier, TaskScope
 from pi.coding.extension_host.errors import error_text
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import SessionMessage
+
+T = TypeVar("T")
+
+
+class StartTask(Protocol):
+    """Starts background work."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Returns its task."""
+        ...
+
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -130,7 +141,7 @@ class AgentRuns:
         """Abort the run, local or remote."""
         self._core.agent.abort()
         if self._core.remote is not None:
-            self._spawn(self._core.remote.abort(), name="abort remote run")
+            self.spawn(self._core.remote.abort(), name="abort remote run")
 
     def refresh_policies(self) -> None:
         """Set the policies of the next run, those of extensions included."""
@@ -147,7 +158,7 @@ class AgentRuns:
                     f"An extension could not start a run: {error_text(error)}"
                 )
 
-        task = self._spawn(run(), name="run of an extension")
+        task = self.spawn(run(), name="run of an extension")
         self._started.add(task)
         task.add_done_callback(self._started.discard)
         return task
@@ -157,6 +168,7 @@ class AgentRuns:
         while self._started:
             await asyncio.wait(self._started)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Start background work that is stopped with the session."""
         # In an empty context: the caller may be part of a run, ``work`` is not.
         return Context().run(self._tasks.start, work, name=name)
