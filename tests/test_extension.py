@@ -65,6 +65,7 @@ MEMBERS = [
     "when_idle",
     "wrap_files",
     "wrap_model",
+    "wrap_spawn",
     "wrap_tool",
 ]
 """Of ``ExtensionAPI``; changing this list changes a promise."""

@@ -104,7 +104,7 @@ from pi.coding.compaction.events import (
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
-from pi.coding.extension_host.api.processes import ExecResult
+from pi.coding.extension_host.api.processes import ExecResult, JobInfo, JobOutput
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
@@ -167,6 +167,7 @@ from pi.coding.extension_host.events.session import (
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
+    TerminalOpenedEvent,
     ThinkingLevelSelectEvent,
     UiPromptEndEvent,
     UiPromptStartEvent,
@@ -196,6 +197,7 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
 from pi.coding.shell.local import BashResult
+from pi.coding.shell.spawns import ProcessLimits, SpawnRefused, SpawnRequest, SpawnWrap
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 if TYPE_CHECKING:
@@ -216,6 +218,7 @@ if TYPE_CHECKING:
         project_policy,
         sandboxed,
     )
+    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -271,6 +274,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.files.documents.convert": (
                 "ConversionFailed",
                 "ConversionLimits",
@@ -345,6 +349,7 @@ __all__ = [
     "Call",
     "Cancel",
     "Child",
+    "ChildTerminal",
     "Clock",
     "ClosedCopy",
     "CommandContext",
@@ -395,6 +400,8 @@ __all__ = [
     "InputEvent",
     "InputMode",
     "Interrupt",
+    "JobInfo",
+    "JobOutput",
     "Json",
     "LoginCallbacks",
     "Message",
@@ -421,6 +428,7 @@ __all__ = [
     "Patch",
     "PiError",
     "Policy",
+    "ProcessLimits",
     "ProjectTrustEvent",
     "Provider",
     "ProviderConfig",
@@ -469,6 +477,9 @@ __all__ = [
     "SessionStats",
     "SessionSwitchEvent",
     "SessionTreeEvent",
+    "SpawnRefused",
+    "SpawnRequest",
+    "SpawnWrap",
     "SseReader",
     "StaleSession",
     "Start",
@@ -479,6 +490,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TerminalOpenedEvent",
     "Text",
     "TextDelta",
     "Theme",

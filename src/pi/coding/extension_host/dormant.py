@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pi.coding.port.ui import Mode
     from pi.coding.session.log import SessionLog
     from pi.coding.settings.settings import Settings
+    from pi.coding.shell.spawns import SpawnWrap
 
 
 class DormantExtensions:
@@ -142,6 +143,10 @@ class ExtensionContributions:
         if self.host is None:
             return tuple(names)
         return self.host.contributed.restrict_tools(names, added)
+
+    def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
+        """Wraps around processes of a kind."""
+        return () if self.host is None else self.host.contributed.spawn_wraps(kind)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write."""

@@ -95,6 +95,7 @@ class ExtensionHost:
             flags=flags,
             failed=self.failed,
             connection=self._connection,
+            spawn_wraps=self.contributed.spawn_wraps,
             clock=clock,
             watchdog=self._watchdog,
         )

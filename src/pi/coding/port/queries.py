@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -25,6 +25,9 @@ from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
 from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from pi.coding.shell.jobs import ShellJobs
 
 
 class FactsPort(Protocol):
@@ -248,6 +251,11 @@ class WorkspacePort(Protocol):
     @property
     def environ(self) -> Mapping[str, str]:
         """The environment variables of pi."""
+        ...
+
+    @property
+    def shell_jobs(self) -> ShellJobs | None:
+        """Background jobs of bash; ``None`` if they are switched off."""
         ...
 
 

@@ -52,7 +52,12 @@ from pi.coding.extension_host.contributions.references import (
     ResourceHandler,
     scheme_form,
 )
-from pi.coding.extension_host.contributions.registries import RankedPolicy, Redactor, Section
+from pi.coding.extension_host.contributions.registries import (
+    RankedPolicy,
+    Redactor,
+    Section,
+    WrappedSpawn,
+)
 from pi.coding.extension_host.contributions.tools import (
     Exposure,
     ToolWrap,
@@ -74,6 +79,7 @@ from pi.coding.files.layers import FileLayer
 from pi.coding.port.extensions import InputMode, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
+from pi.coding.shell.spawns import SpawnWrap
 
 C = TypeVar("C", bound=Callable[..., Any])
 H = TypeVar("H", bound=Handler)
@@ -92,7 +98,7 @@ class ExtensionAPI:
         self._registries = instance.state.registries
         self._link = instance.link
         self._sender = MessageSender(instance.link, instance.state.next_turn)
-        self._processes = Processes(instance.link)
+        self._processes = Processes(instance.link, instance.state.spawn_wraps)
         self.name = instance.owner.name
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
@@ -330,6 +336,16 @@ class ExtensionAPI:
     def wrap_files(self, layer: FileLayer, *, at: At = "normal") -> Registration:
         """Wrap every file write of a tool: observe, change or forbid it, and add notes."""
         return self._instance.add_row(self._registries.file_layers, layer, at)
+
+    def wrap_spawn(
+        self, wrap: SpawnWrap, kinds: Iterable[str] | None = None, *, at: At = "normal"
+    ) -> Registration:
+        """Change or refuse child processes of these kinds before they start: all by default.
+
+        ``wrap(request)`` returns a ``SpawnRequest`` or raises ``SpawnRefused``.
+        """
+        wrapped = WrappedSpawn(wrap=wrap, kinds=None if kinds is None else frozenset(kinds))
+        return self._instance.add_row(self._registries.spawn_wraps, wrapped, at)
 
     def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
         """Let the file tools read ``scheme://…``, and write it if the handler can."""

@@ -20,6 +20,7 @@ from pi.coding.extension_host.api.messages import (
     MessageSender,
     UserMessageOptions,
 )
+from pi.coding.extension_host.api.processes import ExtensionJobs
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
@@ -100,6 +101,11 @@ class ExtensionContext:
     def artifacts(self) -> ExtensionArtifacts:
         """Stored long outputs."""
         return ExtensionArtifacts(self._link.session.artifacts)
+
+    @property
+    def jobs(self) -> ExtensionJobs:
+        """Background jobs of ``bash``: list, read and cancel them."""
+        return ExtensionJobs(self._link)
 
     @property
     def blobs(self) -> BlobStore:
