@@ -25,6 +25,7 @@ MEMBERS = [
     "add_view",
     "append_entry",
     "command",
+    "enable_tools",
     "exec",
     "feed",
     "flag",
@@ -35,6 +36,7 @@ MEMBERS = [
     "get_session_name",
     "get_thinking_level",
     "on",
+    "limit_tools",
     "provide",
     "publish",
     "register_command",
@@ -63,6 +65,7 @@ MEMBERS = [
     "when_idle",
     "wrap_files",
     "wrap_model",
+    "wrap_spawn",
     "wrap_tool",
 ]
 """Of ``ExtensionAPI``; changing this list changes a promise."""

@@ -107,7 +107,7 @@ from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.auth import StoredCredential
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
-from pi.coding.extension_host.api.processes import ExecResult
+from pi.coding.extension_host.api.processes import ExecResult, JobInfo, JobOutput
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
@@ -171,6 +171,7 @@ from pi.coding.extension_host.events.session import (
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
+    TerminalOpenedEvent,
     ThinkingLevelSelectEvent,
     UiPromptEndEvent,
     UiPromptStartEvent,
@@ -201,9 +202,11 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
 from pi.coding.shell.local import BashResult
+from pi.coding.shell.spawns import ProcessLimits, SpawnRefused, SpawnRequest, SpawnWrap
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
 if TYPE_CHECKING:
+    from pi.agent import events as agent_events
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
@@ -222,6 +225,7 @@ if TYPE_CHECKING:
         project_policy,
         sandboxed,
     )
+    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -279,6 +283,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.files.documents.convert": (
                 "ConversionFailed",
                 "ConversionLimits",
@@ -312,6 +317,7 @@ else:
                 "Redirection",
             ),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
+            "pi.agent.events": "agent_events",
             "pi.ai.wire.openai_completions.server": "chat_completions_server",
             "pi.ai.wire.anthropic_messages.server": "messages_server",
             "pi.ai.wire.pi_messages.server": "pi_messages_server",
@@ -355,6 +361,7 @@ __all__ = [
     "Call",
     "Cancel",
     "Child",
+    "ChildTerminal",
     "Clock",
     "ClosedCopy",
     "CommandContext",
@@ -410,6 +417,8 @@ __all__ = [
     "InputEvent",
     "InputMode",
     "Interrupt",
+    "JobInfo",
+    "JobOutput",
     "Json",
     "LoginCallbacks",
     "LoginCancelled",
@@ -439,6 +448,7 @@ __all__ = [
     "Patch",
     "PiError",
     "Policy",
+    "ProcessLimits",
     "ProjectTrustEvent",
     "Provider",
     "ProviderConfig",
@@ -488,6 +498,9 @@ __all__ = [
     "SessionStats",
     "SessionSwitchEvent",
     "SessionTreeEvent",
+    "SpawnRefused",
+    "SpawnRequest",
+    "SpawnWrap",
     "SseReader",
     "StaleSession",
     "Start",
@@ -499,6 +512,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TerminalOpenedEvent",
     "Text",
     "TextDelta",
     "Theme",
@@ -541,6 +555,7 @@ __all__ = [
     "WorkingCopy",
     "WorkingCopyFailed",
     "address_kind",
+    "agent_events",
     "chat_completions_server",
     "convert_document",
     "field",

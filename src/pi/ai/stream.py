@@ -43,6 +43,8 @@ class EventStream:
         self.usage: Usage = builder.usage
         """The usage so far, with its price. A plain attribute: it is read for every delta."""
         self._counted = self.usage
+        self.on_end: Callable[[AssistantMessage], None] | None = None
+        """Called once with the final message, also if the consumer was cancelled."""
 
     @property
     def partial(self) -> AssistantMessage:
@@ -83,6 +85,7 @@ class EventStream:
         """Stop now: the partial message is kept, and the last event says ``aborted``."""
         if self._task is None:
             self._builder.abort()
+            self._notify()
             self._flush()
         else:
             self._task.cancel()
@@ -116,11 +119,18 @@ class EventStream:
         except Exception as bug:
             log.exception("reading the answer of %s failed", self._builder.model.id)
             self._builder.fail(ProviderError(f"pi could not read the answer: {bug!r}"))
+        self._notify()
         self._flush()
 
     def _ended(self, _: asyncio.Task[None]) -> None:
         self._builder.abort()  # a task that is cancelled before its first step runs no handler
+        self._notify()
         self._flush()
+
+    def _notify(self) -> None:
+        on_end, self.on_end = self.on_end, None
+        if on_end is not None and self._builder.final is not None:
+            on_end(self._builder.final)
 
     def _flush(self) -> None:
         self._ready.extend(self._builder.take())

@@ -133,7 +133,7 @@ class FakeCompactionSession:
         assert log.leaf is not None
         return log.at(log.leaf)  # type: ignore[return-value]
 
-    async def hand_off(self, document: str) -> None:
+    async def hand_off(self, document: str, *, go_on: bool) -> None:
         self._stage.handed.append(document)
 
     def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pi.ai.messages import SystemMessage, UserMessage
+from pi.ai.events import TextDelta
+from pi.ai.messages import Context, SystemMessage, Text, UserMessage
 from pi.ai.providers.faux import says
 from pi.base.records import replace
+from pi.coding.export.transcript import sum_usage
 from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.context import ExtensionContext
 from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.session.opening import open_session
+from pi.coding.session.views import MODEL_CALL
+from pi.coding.session.views import model_call_of as usage
 from tests.coding.extension_host.stage import playing
 
 
@@ -77,3 +84,55 @@ async def test_the_next_request_can_be_asked_beside_the_conversation(tmp_path: P
         assert asked.messages[-1] == note
         assert isinstance(asked.messages[0], SystemMessage)
         assert len(play.session.messages) == 3  # nothing of it is in the conversation
+
+
+async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_path: Path) -> None:
+    def titles(pi: ExtensionAPI) -> None:
+        @pi.on("agent_end")
+        async def title(event: Any, ctx: ExtensionContext) -> None:
+            await pi.models.complete("a title?")
+            assert ctx.model is not None
+            context = Context(messages=(UserMessage(content=(Text(text="another?"),)),))
+            await ctx.model_registry.complete(ctx.model, context)
+
+    steps = (says("answer"), says("title"), says("other"))
+    async with playing(tmp_path, titles, steps=steps) as play:
+        await play.session.prompt("hello")
+        stats = play.session.facts.stats()
+        calls = [call for entry in play.session.entries.log.entries() if (call := usage(entry))]
+        file = play.session.session_file
+        asked = [request.messages for request in play.stage.provider.requests]
+
+        assert (stats.tokens.input, stats.tokens.output) == (30, 15)
+        assert [(call.extension, call.provider, call.model) for call in calls] == [
+            ("titles", "faux", "faux")
+        ] * 2
+        assert [event.entry["customType"] for event in play.emitted("EntryAppended")] == [
+            MODEL_CALL,
+            MODEL_CALL,
+        ]
+        assert {row.what for row in sum_usage(play.session.entries.log.entries()).rows} == {
+            "faux/faux",
+            "faux/faux (extension titles)",
+        }
+        assert "titles" not in str(asked)  # the model does not see it
+    assert file is not None
+
+    async with playing(
+        tmp_path, open_log=lambda location: open_session(file, location)
+    ) as again:  # without the extension
+        assert again.session.facts.stats().tokens.input == 30
+
+
+async def test_a_request_that_was_cancelled_is_recorded_with_what_it_used(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    long = says("word " * 1000)
+    async with playing(tmp_path, apis.append, steps=(long,)) as play:
+        stream = apis[0].models.ask("hi")
+        async for event in stream:
+            if isinstance(event, TextDelta):
+                break
+        used = stream.usage
+        await stream.aclose()
+
+        assert play.session.facts.stats().tokens.input == used.input

@@ -317,3 +317,207 @@ async def test_the_long_outputs_of_a_nested_session_are_kept_with_those_of_its_p
         assert pi.context.artifacts.numbers() == [0, 1]
         assert (pi.context.artifacts.read(1) or "").endswith("99999\n100000\n")
         assert "'artifactId': '1'" in reported
+
+
+async def test_cancelling_the_caller_aborts_the_nested_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    begun = asyncio.Event()
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        @pi.tool
+        async def task() -> str:
+            """Ask a helper."""
+            handle = await pi.sub_session(SubSession(prompt="wait"))
+            handle.events(
+                lambda event: begun.set() if type(event).__name__ == "ToolExecutionStart" else None
+            )
+            await handle.result()
+            return "never"
+
+    steps = (calls("task"), calls("bash", command="sleep 60"), says("never"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        run = asyncio.ensure_future(play.session.prompt("go"))
+        await begun.wait()
+        await play.session.abort()  # Escape
+        await run
+
+        assert len(play.stage.provider.requests) == 2
+
+
+async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        async def hold(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
+            asked.set()
+            await go_on.wait()
+            async for event in ask(request):
+                yield event
+
+        pi.wrap_model(hold)
+
+    async with playing(tmp_path, extension, steps=(says("done"),)):
+        handle = await apis[0].sub_session(SubSession(prompt="go", background=True))
+        waiting = asyncio.ensure_future(handle.result())
+        await asked.wait()
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        go_on.set()
+        answer = await handle.result()
+
+        assert answer is not None
+        assert answer.text == "done"
+
+
+async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"), says("two"))) as play:
+        handle = await apis[0].sub_session(SubSession(prompt="first", keep=True))
+        await handle.result()
+        await handle.steer("and more")
+        answer = await handle.prompt("second")
+        await handle.close()
+
+        assert answer is not None
+        assert answer.text == "two"
+        said = str(play.stage.provider.requests[1].messages)
+        assert said.index("first") < said.index("second")
+        assert "and more" in said
+        assert [type(message).__name__ for message in handle.messages].count("UserMessage") == 3
+        assert handle.usage.input == 20
+        with pytest.raises(ExtensionError, match="Cannot prompt it: the nested session is closed"):
+            await handle.prompt("third")
+
+
+async def test_a_kept_session_without_a_prompt_waits_for_one(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        handle = await apis[0].sub_session(SubSession(keep=True))
+        nothing = await handle.result()
+        answer = await handle.prompt("now")
+
+        assert nothing is None
+        assert answer is not None
+        assert len(play.stage.provider.requests) == 1
+        with pytest.raises(ExtensionError, match="has no prompt"):
+            await apis[0].sub_session(SubSession())
+
+
+async def test_a_second_prompt_is_refused_during_a_run(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        handle = await apis[0].sub_session(SubSession(prompt="first", keep=True))
+        await asyncio.sleep(0)
+        with pytest.raises(ExtensionError, match="already running"):
+            await handle.prompt("second")
+        await handle.result()
+
+        assert play.failures == []
+
+
+async def test_steering_a_session_that_has_ended_is_an_error(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),)):
+        handle = await apis[0].sub_session(SubSession(prompt="go"))
+        await handle.result()
+
+        with pytest.raises(ExtensionError, match="closed") as caught:
+            await handle.steer("more")
+        assert "keep=True" in caught.value.hint
+
+
+async def test_a_nested_session_in_a_file_is_continued_from_it(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    file = tmp_path / "agents" / "one.jsonl"
+    async with playing(tmp_path, apis.append, steps=(says("one"), says("two"))) as play:
+        first = await apis[0].sub_session(SubSession(prompt="first", file=file))
+        await first.result()
+        second = await apis[0].sub_session(SubSession(prompt="second", file=file))
+        await second.result()
+
+        assert (first.file, second.file) == (file, file)
+        assert "first" in str(play.stage.provider.requests[1].messages)
+        assert f'"parentSession":"{play.session.session_file}"' in file.read_text()
+
+
+async def test_text_is_added_to_the_usual_prompt(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        spec = SubSession(prompt="go", append_system="You are a reviewer.")
+        await (await apis[0].sub_session(spec)).result()
+        whole = SubSession(prompt="go", system="Be brief.", append_system="You review.")
+        await (await apis[0].sub_session(whole)).result()
+        usual, replaced = (
+            str(request.messages[0].sections)  # type: ignore[union-attr]
+            for request in play.stage.provider.requests
+        )
+
+        assert "You are a reviewer." in usual
+        assert "preamble" in usual
+        assert replaced == str({"preamble": "Be brief.\n\nYou review."})
+
+
+async def test_policies_shape_the_nested_session_only(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    asked: list[str] = []
+
+    class Counting(Policy):
+        async def before_request(self, request: Request) -> Request:
+            asked.append("request")
+            return request
+
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            raise ToolRefused("not for helpers")
+
+    steps = (calls("bash", command="true"), says("done"), says("own"))
+    async with playing(tmp_path, apis.append, steps=steps) as play:
+        spec = SubSession(prompt="go", policies=(Counting(),))
+        await (await apis[0].sub_session(spec)).result()
+        await play.session.prompt("hello")
+
+        assert asked == ["request", "request"]
+        assert "not for helpers" in str(play.stage.provider.requests[1].messages)
+
+
+@pytest.mark.parametrize(
+    ("options", "level"),
+    [
+        ({"model": "faux/faux:low"}, "low"),
+        ({"model": "faux/faux"}, "high"),
+        ({"model": "faux/faux:low", "thinking": "medium"}, "medium"),
+        ({}, "high"),
+    ],
+)
+async def test_the_thinking_level_of_a_pattern_wins_over_that_of_the_parent(
+    tmp_path: Path, options: dict[str, Any], level: str
+) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),), thinking="high") as play:
+        await (await apis[0].sub_session(SubSession(prompt="go", **options))).result()
+
+        assert play.stage.provider.requests[0].options.reasoning == level
+
+
+async def test_an_extension_knows_how_deep_its_session_is_nested(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    depths: list[int] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        pi.on("session_start", lambda event, ctx: depths.append(ctx.depth))
+
+    async with playing(tmp_path, extension, steps=(says("one"),)):
+        await (await apis[0].sub_session(SubSession(prompt="go", extensions="all"))).result()
+
+    assert depths == [0, 1]
+
+
+def test_the_events_of_a_nested_session_are_exported() -> None:
+    from pi.extension import agent_events
+
+    assert agent_events.TurnEnd.__struct_config__.tag == "turn_end"

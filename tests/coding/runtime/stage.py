@@ -16,6 +16,7 @@ from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import LastResort, OpenLog, SessionOptions, SessionOverrides
@@ -70,6 +71,7 @@ class Stage:
         cwd: Path | None = None,
         last_resort: LastResort | None = None,
         ask_trust: AskTrust | None = None,
+        mode: Mode = "print",
         **options: Any,
     ) -> AgentSession:
         """A session, ready to be prompted."""
@@ -80,6 +82,7 @@ class Stage:
             bus=self.bus,
             last_resort=last_resort,
             ask_trust=ask_trust,
+            mode=mode,
         )
         session_options = SessionOptions(model=model, **options)
         built = await assemble(cwd or self.cwd, self.host, session_options, parts)

@@ -11,7 +11,6 @@ from pi.base.processes.terminal import ChildTerminal
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.jobs import Job, ShellJobs
-from pi.coding.shell.output import Output
 from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
 from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room, empty_room
@@ -29,7 +28,10 @@ class Bench:
         self.room = room
         self.ended: list[Job] = []
         self.jobs = ShellJobs(room.shell, scope, on_end=self.ended.append)
-        self.opened: list[tuple[ChildTerminal, Output]] = []
+        self.opened: list[tuple[str, ChildTerminal]] = []
+
+    async def _opened(self, call_id: str, terminal: ChildTerminal) -> None:
+        self.opened.append((call_id, terminal))
 
     def tool(self, **options: object) -> AgentTool:
         around = BashEnvironment(
@@ -38,7 +40,7 @@ class Bench:
             jobs=self.jobs,
             tools=lambda: ("read", "bash"),
             variables=lambda: {"PI_SESSION_ID": "s1"},
-            open_terminal=lambda terminal, output: self.opened.append((terminal, output)),
+            terminal_opened=self._opened,
         )
         return extended_bash_tool(around, ExtendedOptions(**options))  # type: ignore[arg-type]
 

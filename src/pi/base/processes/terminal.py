@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,6 +32,22 @@ class ChildTerminal:
         self._size = columns, rows
         self._child: Child | None = None
         self._waiting = b""
+        self._listeners: list[Callable[[bytes], None]] = []
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        return self._size
+
+    def on_output(self, listener: Callable[[bytes], None]) -> Callable[[], None]:
+        """Subscribe to what the program writes. Returns an unsubscribe function."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def received(self, data: bytes) -> None:
+        """Pass on what was read from the program."""
+        for listener in list(self._listeners):
+            listener(data)
 
     async def spawn(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
         """Start a program as ``pi.base.processes.spawn`` does, but in this terminal.

@@ -66,7 +66,8 @@ class CompactionPolicy(Policy):
             return at.next
         match at.kind:
             case "prompt":
-                return self._prune_or_compact(self._elide_stale(at.next, options), options)
+                decision = self._elide_stale(at.next, options)
+                return self._prune_or_compact(decision, options, before_prompt=True)
             case "turn" if at.results:
                 return self._prune_or_compact(self._elide_useless(at, options), options)
             case "settle":
@@ -130,7 +131,12 @@ class CompactionPolicy(Policy):
         return replace(request, leave_out=latest_answer(self._session.conversation().log) or "")
 
     def _prune_or_compact(
-        self, decision: Next, options: CompactionOptions, *, last: bool = False
+        self,
+        decision: Next,
+        options: CompactionOptions,
+        *,
+        last: bool = False,
+        before_prompt: bool = False,
     ) -> Next:
         """Elide useless results, and compact if that is not enough."""
         conversation = self._session.conversation()
@@ -144,9 +150,8 @@ class CompactionPolicy(Policy):
         if last and options.auto_continue:
             again = _prepare_first(decision, partial(self._compact_and_continue, options))
             return replace(again, action="again")
-        return _prepare_first(
-            decision, partial(self._compact, CompactionRequest(reason="threshold"))
-        )
+        request = CompactionRequest(reason="threshold", before_prompt=before_prompt)
+        return _prepare_first(decision, partial(self._compact, request))
 
     def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
         """Elide useless results after the model has seen them."""
@@ -194,6 +199,8 @@ class CompactionPolicy(Policy):
             await self._compactor.compact(request)
         except CompactionFailed as error:
             log.warning("compaction failed: %s", error.message)
+        else:
+            self._stop_if_handed_off()
 
     async def _compact_and_continue(self, options: CompactionOptions) -> None:
         """Compact, then let the model continue; only if there is room now, to avoid an endless
@@ -213,6 +220,12 @@ class CompactionPolicy(Policy):
             await self._compactor.compact(request)
         except CompactionFailed as error:
             raise StopRun(error.message) from None
+        self._stop_if_handed_off()
+
+    def _stop_if_handed_off(self) -> None:
+        """End the run: every further request here would be as long, and hand off once more."""
+        if self._compactor.handed_off:
+            raise StopRun("The conversation continues in a new session.")
 
 
 def _prepare_first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:

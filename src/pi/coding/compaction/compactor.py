@@ -33,6 +33,8 @@ class Compactor:
     def __init__(self, session: CompactionSession) -> None:
         self._session = session
         self._abort: Abort | None = None
+        self.handed_off = False
+        """Whether the last compaction moved the conversation to another session."""
 
     @property
     def busy(self) -> bool:
@@ -54,8 +56,9 @@ class Compactor:
         self._abort = abort = Abort(self._session.clock)
         end = CompactionEnd(reason=request.reason)
         await self._session.emit(CompactionStart(reason=request.reason))
+        run = CompactionRun(request, self._session)
         try:
-            result = await abort.wait(CompactionRun(request, self._session).run)
+            result = await abort.wait(run.run)
         except (Aborted, asyncio.CancelledError) as cut:
             end = replace(end, aborted=True)
             if isinstance(cut, asyncio.CancelledError):
@@ -68,7 +71,7 @@ class Compactor:
             end = replace(end, result=result, will_retry=request.will_retry)
             return result
         finally:
-            self._abort = None
+            self._abort, self.handed_off = None, run.handed_off
             await self._emit_end(end)
 
     async def _emit_end(self, end: CompactionEnd) -> None:

@@ -38,6 +38,8 @@ class CompactionRun:
         self._leaf = self._conversation.log.leaf_id
         self._before = measured(self._conversation, without=request.leave_out)
         self._options = session.options().for_model(session.agent.model)
+        self.handed_off = False
+        """Whether the conversation continues in another session."""
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
@@ -57,8 +59,11 @@ class CompactionRun:
                 return await self._store(replace(result, preserve_data=data or UNSET))
             case Edits() as edits:
                 return await self._edit(edits)
-            case HandOff(document=document):
-                await self._session.hand_off(document)
+            case HandOff(document=document, go_on=go_on):
+                # A prompt that waits is sent there; it continues the work itself.
+                go_on = go_on and not self._request.before_prompt
+                await self._session.hand_off(document, go_on=go_on)
+                self.handed_off = True
                 return self._unsummarised(document)
             case Declined(why=why):
                 code = "summary_failed" if preparation is not None else "nothing_to_compact"

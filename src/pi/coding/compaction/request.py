@@ -33,6 +33,8 @@ class CompactionRequest(Record):
     """Whether the model request is repeated afterwards."""
     leave_out: str = ""
     """Id of a response to hide from the model after the compaction has succeeded."""
+    before_prompt: bool = False
+    """Whether a prompt waits for it."""
 
 
 class CompactionSession(Protocol):
@@ -82,6 +84,6 @@ class CompactionSession(Protocol):
         """Emit a public event."""
         ...
 
-    async def hand_off(self, document: str, /) -> None:
-        """Continue in a new session that begins with a document."""
+    async def hand_off(self, document: str, /, *, go_on: bool) -> None:
+        """Continue in a new session that begins with a document, once the run has ended."""
         ...

@@ -35,9 +35,11 @@ class Edits(Record):
 
 
 class HandOff(Record):
-    """Continue in a new session that begins with ``document``."""
+    """Continue in a new session that begins with ``document``. It ends the current run."""
 
     document: str
+    go_on: bool = False
+    """Whether the model continues there at once; otherwise it waits for a prompt."""
 
 
 Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined

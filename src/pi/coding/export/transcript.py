@@ -24,6 +24,7 @@ from pi.coding.session.entries import (
     BranchSummaryMessage,
     Compaction,
     CompactionSummaryMessage,
+    Custom,
     CustomMessage,
     CustomMessageEntry,
     Entry,
@@ -36,7 +37,7 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
     UsageEntry,
 )
-from pi.coding.session.views import usage_of
+from pi.coding.session.views import model_call_of, usage_of
 
 
 class Spent(Record):
@@ -84,6 +85,8 @@ def _purpose(entry: Entry) -> str:
             return f"tool {result.tool_name}"
         case UsageEntry():
             return f"{model_name(entry.provider, entry.model)} ({entry.kind})"
+        case Custom() if (call := model_call_of(entry)) is not None:
+            return f"{model_name(call.provider, call.model)} (extension {call.extension})"
         case BranchSummary():
             return "branch summaries"
         case _:

@@ -5,7 +5,7 @@ Imported at start-up, also if there are no extensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
+    from pi.coding.shell.spawns import SpawnWrap
 
 
 class DormantExtensions:
@@ -138,6 +139,20 @@ class ExtensionContributions:
     def wrapped(self, tool: AgentTool) -> AgentTool:
         """``tool`` with all wraps of extensions."""
         return tool if self.host is None else self.host.contributed.wrapped(tool)
+
+    def enabled_tools(self) -> tuple[str, ...]:
+        """Names of tools that are active beside the usual or selected ones."""
+        return () if self.host is None else self.host.contributed.enabled_tools()
+
+    def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
+        """The names that all tool limits of extensions allow."""
+        if self.host is None:
+            return tuple(names)
+        return self.host.contributed.restrict_tools(names, added)
+
+    def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
+        """Wraps around processes of a kind."""
+        return () if self.host is None else self.host.contributed.spawn_wraps(kind)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write."""

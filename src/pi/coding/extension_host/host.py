@@ -63,7 +63,9 @@ class ExtensionHost:
         parent: ExtensionHost | None = None,
         on_stall: OnStall | None = None,
     ) -> None:
-        self._connection = HostConnection(cwd, mode)
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        """How many sessions the session is nested in."""
+        self._connection = HostConnection(cwd, mode, depth=self.depth)
         self._tasks = TaskScope()
         """Emits events of failures."""
         self._connections = ExitStack()
@@ -98,6 +100,7 @@ class ExtensionHost:
             flags=flags,
             failed=self.failed,
             connection=self._connection,
+            spawn_wraps=self.contributed.spawn_wraps,
             clock=clock,
             watchdog=self._watchdog,
             dialogs=DialogRegistry(clock),

@@ -151,7 +151,9 @@ class RunScopes:
 class HostConnection:
     """What the extension host is connected to; each part may be replaced."""
 
-    def __init__(self, cwd: Path, mode: Mode) -> None:
+    def __init__(self, cwd: Path, mode: Mode, *, depth: int = 0) -> None:
+        self.depth = depth
+        """How many sessions the session is nested in."""
         self.cwd = cwd
         """Where pi was started."""
         self.mode = mode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -25,6 +25,9 @@ from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
 from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from pi.coding.shell.jobs import ShellJobs
 
 
 class FactsPort(Protocol):
@@ -163,8 +166,10 @@ class ModelPort(Protocol):
         """Use ``model``, with the nearest supported thinking level."""
         ...
 
-    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Send a request to a model outside of the conversation."""
+    def ask(
+        self, model: Model, context: Context, options: StreamOptions, *, extension: str
+    ) -> EventStream:
+        """Send a request of an extension, outside of the conversation; its usage is recorded."""
         ...
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
@@ -194,7 +199,7 @@ class ToolsPort(Protocol):
         ...
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Return all tools except those that extensions hide."""
+        """Return all tools except hidden and unlisted ones of extensions."""
         ...
 
     def select(self, names: Iterable[str]) -> None:
@@ -255,6 +260,11 @@ class WorkspacePort(Protocol):
 
     def command_environment(self) -> dict[str, str]:
         """Return the variables for commands of the user and of the model."""
+        ...
+
+    @property
+    def shell_jobs(self) -> ShellJobs | None:
+        """Background jobs of bash; ``None`` if they are switched off."""
         ...
 
 

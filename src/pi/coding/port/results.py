@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
+from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
@@ -51,21 +52,33 @@ Streaming: TypeAlias = Literal["steer", "followUp"]
 class SubSession(Record):
     """Options of a nested session. It inherits model wraps, file layers, guards and trust."""
 
-    prompt: str
+    prompt: str = ""
+    """The first prompt; empty means none, for a session that is kept."""
     tools: tuple[str, ...] | None = None
     """Names of the active built-in tools; ``None`` means the default ones."""
     custom_tools: tuple[AgentTool, ...] = ()
     model: Model | str | None = None
     """``None`` means the model of the parent session."""
     thinking: ThinkingLevel | None = None
+    """``None`` means the level of the model pattern, such as ``opus:low``, else the parent's."""
     system: str | None = None
     """Replaces the whole system prompt."""
+    append_system: str = ""
+    """Added to the system prompt."""
+    policies: tuple[Policy, ...] = ()
+    """Shape its runs, after the policies of pi itself."""
+    keep: bool = False
+    """Whether it stays open for further prompts, until ``close`` or the end of the parent."""
+    background: bool = False
+    """Whether the run goes on when the caller that waits for it is cancelled."""
+    file: Path | None = None
+    """Where it is stored; an existing session file is continued. ``None`` means in memory."""
     seconds: float | None = None
-    """Time limit; the session is aborted after it."""
+    """Time limit of each prompt; the run is aborted after it."""
     turns: int | None = None
-    """Maximum number of answers; the session is aborted after them."""
+    """Maximum number of answers to each prompt; the run is aborted after them."""
     cost: float | None = None
-    """Cost limit in dollars; the session is aborted above it."""
+    """Cost limit of each prompt in dollars; the run is aborted above it."""
     cwd: Path | None = None
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
     """Extensions of the parent session that are loaded in it as well: none, all, or those named.

@@ -61,6 +61,16 @@ Fill: TypeAlias = Callable[[MissingValues], Awaitable[Mapping[str, str] | None]]
 class NestedSession(Protocol):
     """The part of a session that the handle of a nested session needs."""
 
+    @property
+    def messages(self) -> Sequence[SessionMessage]:
+        """The messages of the model's context."""
+        ...
+
+    @property
+    def session_file(self) -> Path | None:
+        """The session file; ``None`` in memory."""
+        ...
+
     async def prompt(self, text: str) -> AssistantMessage | None:
         """Send a prompt; returns the last answer."""
         ...
@@ -471,7 +481,7 @@ class SessionPort(Protocol):
         ...
 
     async def open_nested(self, spec: SubSession) -> NestedSession:
-        """Open a nested session in memory; its opener closes it."""
+        """Open a nested session; its opener closes it."""
         ...
 
     def since_session_ms(self) -> int:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
-from pi.agent.tools.tool import AgentTool
+from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.models.model import Model
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
-from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
@@ -38,10 +39,10 @@ from pi.coding.runtime.session.policies import (
     RetryControl,
     repetition_policy,
 )
-from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.runtime.session.prompts import HandedOff, PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
-from pi.coding.runtime.toolbox import Toolbox, with_internal_urls
+from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
@@ -99,7 +100,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
 
     def wrap(tool: AgentTool) -> AgentTool:
         # Inside of what extensions wrap, so that their schemes come first.
-        return contributions.wrapped(with_internal_urls(tool, lambda: core))
+        return contributions.wrapped(_with_internal_urls(tool, lambda: core))
 
     toolbox = Toolbox(
         agent,
@@ -107,6 +108,8 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         bootstrap.options.tools,
         contributed=contributions.tools,
         wrap=wrap,
+        enabled=contributions.enabled_tools,
+        restrict=contributions.restrict_tools,
     )
     for tool in bootstrap.overrides.tools:
         toolbox.add(tool)
@@ -130,7 +133,12 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     """Build the policies and the parts of a session, and connect them to its events."""
     client, overrides = bootstrap.model_client, bootstrap.overrides
     summaries = Summaries(core, client)
-    around = LiveCompaction(core, summaries, lambda document: _hand_off(session, document))
+
+    async def hand_off(document: str, *, go_on: bool) -> None:
+        session.prompts.handed_off = HandedOff(go_on=go_on)
+        session.runs.when_idle.add(partial(session.sessions.hand_off, document, go_on=go_on))
+
+    around = LiveCompaction(core, summaries, hand_off)
     compactor = Compactor(around)
     retry = RetryPolicy(
         lambda: retry_settings(core),
@@ -144,10 +152,13 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         InterruptPolicy(core),
         repetition_policy(core.workspace.settings),
         ImageFittingPolicy(core),
+        *overrides.policies,
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    models = ModelSelection(core, client, bootstrap.start.scope, overrides.last_resort)
+    models = ModelSelection(
+        core, client, bootstrap.start.scope, overrides.last_resort, start=runs.spawn
+    )
     extensions = SessionExtensions(bootstrap.hosting, core)
     prompts = PromptRunner(
         core,
@@ -188,10 +199,6 @@ def _whole_prompt(bootstrap: Bootstrap) -> str | None:
     return "" if null_prompt else bootstrap.overrides.whole_prompt
 
 
-async def _hand_off(session: AgentSession, document: str) -> None:
-    session.runs.when_idle.add(lambda: session.sessions.hand_off(document))
-
-
 async def _leave_out(core: LiveSession) -> None:
     """Hide the failed answer from the model."""
     target = latest_answer(core.log)
@@ -200,36 +207,27 @@ async def _leave_out(core: LiveSession) -> None:
 
 
 async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession) -> AgentSession:
-    """Open a nested session in memory, guarded like its parent."""
-    from pi.coding.extension_host.api.sub_sessions import inherited_extensions  # lazy: rare
+    from pi.coding.runtime.nested import open_nested  # lazy: rare
 
-    host, named = bootstrap.hosting.host, isinstance(spec.model, str)
-    options = SessionOptions(
-        model=spec.model if named else None,  # type: ignore[arg-type]
-        thinking=spec.thinking or core.agent.thinking_level,
-        tools=ToolFilter(only=spec.tools).within(bootstrap.options.tools),
-        extensions=ExtensionOptions(
-            discover=False,
-            given=inherited_extensions(spec, host.loading.usable),
-            flags=bootstrap.options.extensions.flags,
-        ),
-    )
-    overrides = SessionOverrides(
-        registry=core.registry,
-        model=None if named else spec.model or core.agent.model,  # type: ignore[arg-type]
-        settings=core.workspace.settings,
-        tools=spec.custom_tools,
-        whole_prompt=spec.system,
-        persistent=False,
-        trust=core.workspace.trust,
-        parent=host,
-        artifacts=core.artifacts,
-    )
-    cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
-    nested = (await assemble(cwd, core.machine, options, overrides)).session
-    try:
-        await nested.start()
-    except BaseException:
-        await nested.close()
-        raise
-    return nested
+    return await open_nested(bootstrap, core, spec, build=assemble)
+
+
+_INTERNAL_URLS = ("artifact://", "agent://", "skill://")
+"""Paths that are not files."""
+_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
+
+
+def _with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession | None]) -> AgentTool:
+    """Let the file tools use internal URLs; other tools are returned unchanged."""
+    if tool.name not in _FILE_TOOLS:
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        path, live = getattr(params, "path", None), session()
+        if live is None or not isinstance(path, str) or not path.startswith(_INTERNAL_URLS):
+            return await tool.run(params, ctx)
+        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
+
+        return await use_internal_url(tool, params, ctx, live)
+
+    return replace(tool, run=run)

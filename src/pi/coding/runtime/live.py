@@ -33,8 +33,10 @@ from pi.coding.session.log import SessionLog
 from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
+    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.port.remote import Remote
     from pi.coding.shell.jobs import Job
+    from pi.coding.shell.spawns import SpawnWrap
 
 
 class RemoteSessionError(PiError):
@@ -249,6 +251,17 @@ class SessionToolSupport(ToolSupport):
     def file_layers(self) -> Sequence[FileLayer]:
         """Return the file layers of extensions."""
         return self._extensions.file_layers()
+
+    def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
+        """Return the wraps of extensions around processes of a kind."""
+        return self._extensions.spawn_wraps(kind)
+
+    async def terminal_opened(self, call_id: str, terminal: ChildTerminal) -> None:
+        """Emit the event of extensions."""
+        if self.core is not None:
+            from pi.coding.extension_host.events.session import TerminalOpenedEvent  # lazy: rare
+
+            await self.core.bus.emit(TerminalOpenedEvent(call_id=call_id, terminal=terminal))
 
     def tools(self) -> Collection[str]:
         """Return the names of the active tools."""

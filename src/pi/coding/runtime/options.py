@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import field
 
+from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.models.model import Model, ThinkingLevel
@@ -92,6 +93,8 @@ class SessionOverrides(Record):
     """All settings: those of the project are not added."""
     tools: tuple[AgentTool, ...] = ()
     """In addition to the built-in ones."""
+    policies: tuple[Policy, ...] = ()
+    """In addition to those of pi and of extensions."""
     whole_prompt: str | None = None
     """Replaces the system prompt; nothing is added."""
     open_log: OpenLog = new_session

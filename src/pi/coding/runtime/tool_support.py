@@ -24,7 +24,9 @@ from pi.coding.shell.local import LocalShell
 from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
-    from pi.coding.shell.jobs import Job
+    from pi.base.processes.terminal import ChildTerminal
+    from pi.coding.shell.jobs import Job, ShellJobs
+    from pi.coding.shell.spawns import SpawnWrap
 
 
 class ToolSupport:
@@ -53,9 +55,16 @@ class ToolSupport:
         """Return the file layers around every write."""
         return ()
 
+    def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
+        """Return the wraps around processes of a kind."""
+        return ()
+
     def tools(self) -> Collection[str]:
         """Return the names of the active tools."""
         return ()
+
+    async def terminal_opened(self, call_id: str, terminal: ChildTerminal) -> None:
+        """Called before a command starts in a terminal."""
 
     async def job_ended(self, job: Job) -> None:
         """Report a finished background job; without a session there is no model to receive it."""
@@ -98,22 +107,13 @@ class AsyncValues(Record):
     enabled: bool = False
 
 
-def extended_bash(
-    settings: Settings,
-    shell: LocalShell,
-    files: LocalFiles,
-    environment: Environment,
-    scope: TaskScope,
-    session: ToolSupport,
-) -> Callable[[], AgentTool] | None:
-    """Return a factory of the extended tool; ``None`` for the plain one, which is the default."""
-    values = settings.section(("bash",), BashValues)
-    if not values.extended:
+def shell_jobs(
+    settings: Settings, shell: LocalShell, scope: TaskScope, session: ToolSupport
+) -> ShellJobs | None:
+    """Return the background jobs of the extended tool; ``None`` without it."""
+    if not settings.section(("bash",), BashValues).extended:
         return None
-    # Lazy: few users turn it on.
-    from pi.base.processes.terminal import has_terminals
-    from pi.coding.shell.jobs import ShellJobs
-    from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
+    from pi.coding.shell.jobs import ShellJobs  # lazy: few users turn it on
 
     def ended(job: Job) -> None:
         if job.state == "cancelled":
@@ -121,12 +121,32 @@ def extended_bash(
         with suppress(RuntimeError):  # the session was closed: there is no one to report to
             scope.start(_report_end(session, job), name=f"report {job.id}")
 
+    return ShellJobs(shell, scope, on_end=ended)
+
+
+def extended_bash(
+    settings: Settings,
+    shell: LocalShell,
+    files: LocalFiles,
+    environment: Environment,
+    jobs: ShellJobs | None,
+    session: ToolSupport,
+) -> Callable[[], AgentTool] | None:
+    """Return a factory of the extended tool; ``None`` for the plain one, which is the default."""
+    if jobs is None:
+        return None
+    # Lazy: few users turn it on.
+    from pi.base.processes.terminal import has_terminals
+    from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
+
+    values = settings.section(("bash",), BashValues)
     around = BashEnvironment(
         shell=shell,
         files=files,
-        jobs=ShellJobs(shell, scope, on_end=ended),
+        jobs=jobs,
         tools=session.tools,
         variables=lambda: {**automation_environment(environment.values), **session.variables()},
+        terminal_opened=session.terminal_opened,
     )
     may_have_terminal = session.has_screen and environment.values.get(NO_TERMINAL) != "1"
     interceptor = settings.section(("bashInterceptor",), InterceptorValues)

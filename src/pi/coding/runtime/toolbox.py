@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from pi.agent.agent import Agent
-from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
+from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.messages import ToolCall
-from pi.base.records import replace
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.tools import ExtensionTool
-    from pi.coding.runtime.live import LiveSession
 
+    RestrictTools: TypeAlias = Callable[[Iterable[str], Collection[str]], tuple[str, ...]]
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
-
-
-INTERNAL_URLS = ("artifact://", "agent://", "skill://")
-"""Paths that are not files."""
-_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
-
-
-def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession | None]) -> AgentTool:
-    """Let the file tools use internal URLs; other tools are returned unchanged."""
-    if tool.name not in _FILE_TOOLS:
-        return tool
-
-    async def run(params: Any, ctx: ToolContext) -> Any:
-        path, live = getattr(params, "path", None), session()
-        if live is None or not isinstance(path, str) or not path.startswith(INTERNAL_URLS):
-            return await tool.run(params, ctx)
-        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
-
-        return await use_internal_url(tool, params, ctx, live)
-
-    return replace(tool, run=run)
 
 
 class Toolbox:
@@ -52,6 +30,8 @@ class Toolbox:
         *,
         contributed: Callable[[], ExtensionTools] = dict,
         wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
+        enabled: Callable[[], Iterable[str]] = tuple,
+        restrict: RestrictTools = lambda names, added: tuple(names),
     ) -> None:
         self._agent = agent
         self._workspace = workspace
@@ -59,9 +39,15 @@ class Toolbox:
         """Current tools of extensions."""
         self._wrap = wrap
         """Returns a tool with the extensions' tool wraps applied."""
+        self._enabled = enabled
+        """Names that extensions enable beside the usual or selected tools."""
+        self._restrict = restrict
+        """Returns the names that all tool limits allow, given the names added by the opener."""
         self._filter = filter
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
+        self._known_then: frozenset[str] = frozenset()
+        """All tools at the time of the selection."""
         self._made: dict[str, AgentTool] = {}
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
@@ -75,9 +61,11 @@ class Toolbox:
     def select(self, names: Iterable[str]) -> None:
         """Activate exactly these tools from the next run on; unknown names are ignored.
 
+        Tools that are registered later are active as usual. Unlisted tools are not affected.
         ``refresh`` activates them in the current run.
         """
         self._chosen = tuple(names)
+        self._known_then = frozenset(self.names)
 
     def refresh(self) -> None:
         """Declare changed tools with the next request of the current run."""
@@ -124,13 +112,22 @@ class Toolbox:
 
     def _active_names(self, contributed: ExtensionTools) -> tuple[str, ...]:
         known = self._names(contributed)
-        if self._chosen is not None:
-            return tuple(name for name in self._chosen if name in known)
-        if self._filter.only is not None:
+        names = dict.fromkeys((*self._selected(known, contributed), *self._enabled()))
+        return self._restrict((name for name in names if name in known), self._added)
+
+    def _selected(self, known: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
+        """The usual tools, or the selected ones and those that came after the selection."""
+        if self._chosen is None and self._filter.only is not None:
             return known
-        offered = {name for name, tool in contributed.items() if tool.exposure == "active"}
-        usual = {*self._workspace.settings.values.default_tools, *self._added, *offered}
-        return tuple(name for name in known if name in usual)
+        exposed = {name: tool.exposure for name, tool in contributed.items()}
+        always = {name for name in exposed if exposed[name] == "unlisted"}
+        offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
+        if self._chosen is None:
+            usual = {*self._workspace.settings.values.default_tools, *offered, *always}
+            return (name for name in known if name in usual)
+        # A selection must not switch off what its author could not name.
+        later = {name for name in offered if name not in self._known_then} | always
+        return (*self._chosen, *(name for name in known if name in later))
 
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
@@ -139,9 +136,11 @@ class Toolbox:
         return tuple(self._wrap(self._tool(name, contributed)) for name in names)
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Return all tools except those that extensions hide."""
+        """Return all tools except hidden and unlisted ones of extensions."""
         contributed = self._contributed()
-        hidden = {name for name, tool in contributed.items() if tool.exposure == "hidden"}
+        hidden = {
+            name for name, tool in contributed.items() if tool.exposure in ("hidden", "unlisted")
+        }
         names = [name for name in self._names(contributed) if name not in hidden]
         return tuple(self._wrap(self._tool(name, contributed)) for name in names)
 

@@ -20,7 +20,7 @@ from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
+from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash, shell_jobs
 from pi.coding.settings.settings import Settings, SettingsFile
 from pi.coding.shell.environment import (
     EnvironmentRules,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.resources.kinds import Where
     from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.session.log import SessionLog
+    from pi.coding.shell.jobs import ShellJobs
     from pi.coding.tools.local_env import LocalEnv
 
 
@@ -83,6 +84,8 @@ class Workspace(Record):
     shell: LocalShell
     commands: UserCommands
     jobs: TaskScope
+    shell_jobs: ShellJobs | None
+    """Background jobs of bash; ``None`` if they are switched off."""
     """Background jobs."""
     tools: Mapping[str, BuiltIn]
     rules: Callable[[], EnvironmentRules]
@@ -186,6 +189,7 @@ async def open_workspace(
 
     shell = _shell(cwd, machine, settings, environment, session, rules)
     jobs = TaskScope()
+    background = shell_jobs(settings, shell, jobs, session)
     place = ToolWorkspace(
         files=files,
         shell=shell,
@@ -193,7 +197,7 @@ async def open_workspace(
         home=machine.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
-        bash=extended_bash(settings, shell, files, environment, jobs, session),
+        bash=extended_bash(settings, shell, files, environment, background, session),
     )
     return Workspace(
         cwd=cwd,
@@ -207,6 +211,7 @@ async def open_workspace(
         shell=shell,
         commands=UserCommands(shell),
         jobs=jobs,
+        shell_jobs=background,
         tools=_tools(place, settings),
         rules=rules,
         gates=gates,
@@ -386,7 +391,13 @@ def _shell(
         clock=machine.clock,
         new_artifact=session.new_artifact,
     )
-    return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
+    return LocalShell(
+        cwd=lambda: cwd,
+        environ=variables,
+        options=options,
+        spills=spills,
+        spawn_wraps=session.spawn_wraps,
+    )
 
 
 def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:

@@ -127,8 +127,10 @@ def new_replica(header: Json, stamps: IdFactory) -> SessionLog:
     return SessionLog(SessionFile(known, [], []), stamps, replica=True)
 
 
-def open_session(path: Path, location: SessionLocation) -> SessionLog:
-    """Open a session file; a missing or empty file becomes a new session.
+def open_session(
+    path: Path, location: SessionLocation, *, parent: Path | None = None
+) -> SessionLog:
+    """Open a session file; a missing or empty file becomes a new session that names ``parent``.
 
     Raises ``SessionInUse`` if it is open: it can still be forked. A file of an older version is
     migrated; the old file is kept beside it.
@@ -144,6 +146,7 @@ def open_session(path: Path, location: SessionLocation) -> SessionLog:
                 id=location.stamps.session_id(),
                 timestamp=location.stamps.now(),
                 cwd=location.cwd,
+                parent_session=UNSET if parent is None else str(parent),
             )
             return _begin(header, (), location.stamps, writer)
         content = parse_session(lines, path, location.stamps.entry_id)

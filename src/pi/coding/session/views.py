@@ -5,6 +5,7 @@ Nothing here recurses, because a conversation can be a chain of any length.
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from pi.ai.messages import (
@@ -21,6 +22,7 @@ from pi.base.records import Record
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
+    Custom,
     CustomMessage,
     CustomMessageEntry,
     Entry,
@@ -160,6 +162,34 @@ class SessionStats(Record):
     context_usage: ContextUsage | UnsetType = UNSET
 
 
+MODEL_CALL = "pi:model-call"
+"""Custom type of entries with the usage of requests that extensions made."""
+
+
+class ModelCall(Record):
+    """A request that an extension made outside of the conversation."""
+
+    extension: str
+    provider: str
+    model: str
+    usage: Usage
+
+
+def model_call_entry(call: ModelCall) -> Custom:
+    """Return the entry that records ``call``; other programs keep it as an unknown custom entry."""
+    return Custom(custom_type=MODEL_CALL, data=msgspec.to_builtins(call))
+
+
+def model_call_of(entry: Entry) -> ModelCall | None:
+    """Return the request that an entry records, if it does."""
+    if not isinstance(entry, Custom) or entry.custom_type != MODEL_CALL:
+        return None
+    try:
+        return msgspec.convert(entry.data, ModelCall)
+    except msgspec.ValidationError:
+        return None  # written by another program
+
+
 def usage_of(entry: Entry) -> Usage | None:
     """Return the usage of an entry, if a model was called for it."""
     match entry:
@@ -173,5 +203,8 @@ def usage_of(entry: Entry) -> Usage | None:
             | UsageEntry(usage=usage)
         ):
             return usage
+        case Custom():
+            call = model_call_of(entry)
+            return None if call is None else call.usage
         case _:
             return None

@@ -71,11 +71,12 @@ class ShellJobs:
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
         on_text: OnOutput = lambda text: None,
+        kind: str = "bash",
     ) -> Job:
         """Run a command. ``on_end`` is called for it only after ``keep``."""
         output = self._shell.new_output()
         run = self._shell.run(
-            command, output=output, cwd=cwd, env=env, timeout=timeout, on_text=on_text
+            command, output=output, cwd=cwd, env=env, timeout=timeout, on_text=on_text, kind=kind
         )
         self._started += 1
         id = f"bash-{self._started}"
@@ -89,6 +90,11 @@ class ShellJobs:
     def get(self, id: str) -> Job | None:
         """Return a kept job, running or ended."""
         return self._jobs.get(id)
+
+    @property
+    def all(self) -> list[Job]:
+        """Kept jobs in order, running or ended."""
+        return list(self._jobs.values())
 
     @property
     def running(self) -> list[Job]:

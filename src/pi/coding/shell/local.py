@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pi.base.processes import Child, Exit
     from pi.base.processes.terminal import ChildTerminal
     from pi.coding.shell.output import Output
+    from pi.coding.shell.spawns import SpawnWrap
 
 
 READ_SIZE = 65536
@@ -74,7 +75,10 @@ class LocalShell:
         options: Callable[[], ShellOptions],
         spills: SpillFolder,
         platform: str = sys.platform,
+        spawn_wraps: Callable[[str], Sequence[SpawnWrap]] = lambda kind: (),
     ) -> None:
+        self._spawn_wraps = spawn_wraps
+        """Returns the wraps of extensions around processes of a kind."""
         self._cwd = cwd
         self._environ = environ
         self._options = options
@@ -105,15 +109,19 @@ class LocalShell:
         timeout: float | None = None,
         terminal: ChildTerminal | None = None,
         on_text: OnOutput = lambda text: None,
+        kind: str = "bash",
     ) -> Ended:
         """Run a command line to its end; ``output`` has what it wrote, however it ends.
+
+        ``kind`` says for whom: ``bash``, ``user`` or ``job``.
 
         The process tree is terminated after ``timeout`` seconds, on cancellation, and when
         ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
         with ExitStack() as scripts:
-            starting = asyncio.create_task(self._start(command, cwd, env, terminal, scripts))
-            return await self._finish(starting, output, timeout, on_text)
+            starting = asyncio.create_task(self._start(command, cwd, env, terminal, scripts, kind))
+            heard = terminal.received if terminal else None
+            return await self._finish(starting, output, timeout, on_text, heard)
 
     async def _finish(
         self,
@@ -121,6 +129,7 @@ class LocalShell:
         output: Output,
         timeout: float | None,
         on_text: OnOutput,
+        heard: Callable[[bytes], None] | None,
     ) -> Ended:
         timed_out = False
         abort = await _finished(starting)
@@ -131,14 +140,14 @@ class LocalShell:
                     if abort is not None:
                         raise abort
                     async with asyncio.timeout(timeout):
-                        end = await _listen(child, output, on_text)
+                        end = await _listen(child, output, on_text, heard)
                 except TimeoutError:
                     timed_out = True
                     await child.terminate(grace=GRACE_SECONDS)
-                    end = await _listen(child, output, on_text)
+                    end = await _listen(child, output, on_text, heard)
                 except asyncio.CancelledError:
                     await child.terminate(grace=GRACE_SECONDS)
-                    await _listen(child, output, on_text)
+                    await _listen(child, output, on_text, heard)
                     raise
         finally:
             if (rest := output.finish()) and (listening := on_text(rest)) is not None:
@@ -152,6 +161,7 @@ class LocalShell:
         env: Mapping[str, str] | None,
         terminal: ChildTerminal | None,
         scripts: ExitStack,
+        kind: str,
     ) -> Child:
         from pi.base.processes import spawn  # lazy, both: needed with the first command
         from pi.coding.shell.locating import find_shell
@@ -164,8 +174,17 @@ class LocalShell:
         if len(line.encode("utf-8", "surrogateescape")) > limit:
             line = self._line_in_file(line, options, shell, scripts)
         words = [shell, *(["-l"] if options.login else []), "-c", line]
-        start = terminal.spawn if terminal else spawn
-        child = await start(words, cwd=cwd or self._cwd(), env=variables)
+        folder, start = cwd or self._cwd(), terminal.spawn if terminal else spawn
+        if wraps := self._spawn_wraps(kind):
+            # lazy: few sessions have any
+            from pi.coding.shell.spawns import SpawnRequest, wrapped_request
+
+            request = SpawnRequest(
+                kind=kind, arguments=tuple(words), command=command, cwd=folder, env=variables
+            )
+            request = await wrapped_request(request, wraps)
+            words, folder, variables = request.limited, request.cwd, dict(request.env)
+        child = await start(words, cwd=folder, env=variables)
         self._started = [each for each in self._started if not each.is_gone]
         self._started.append(child)
         return child
@@ -220,9 +239,16 @@ async def _finished(starting: asyncio.Task[Child]) -> asyncio.CancelledError | N
         starting.cancel()  # no effect on one that is done
 
 
-async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
+async def _listen(
+    child: Child,
+    output: Output,
+    on_text: OnOutput,
+    heard: Callable[[bytes], None] | None = None,
+) -> Exit:
     """Read the output until the command has ended and its output is closed."""
     while data := await child.output.read(READ_SIZE):
+        if heard is not None:
+            heard(data)
         if (text := output.add(data)) and (listening := on_text(text)) is not None:
             await listening
     return await child.wait()
@@ -286,7 +312,7 @@ class UserCommands:
         """
         output = self._shell.new_output(harmless=True, shows_style=shows_style)
         work = asyncio.ensure_future(
-            self._shell.run(command, output=output, cwd=cwd, on_text=on_text)
+            self._shell.run(command, output=output, cwd=cwd, on_text=on_text, kind="user")
         )
         self._running.add(work)
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -148,8 +148,8 @@ class BashEnvironment(Record):
     """Returns the names of the active tools."""
     variables: Callable[[], Mapping[str, str]] = dict
     """Returns variables that describe the session to commands."""
-    open_terminal: Callable[[ChildTerminal, Output], None] = lambda terminal, output: None
-    """Shows a terminal to the user."""
+    terminal_opened: Callable[[str, ChildTerminal], Awaitable[None]] | None = None
+    """Called with the id of the call and its terminal, before the command starts."""
 
 
 def extended_bash_tool(environment: BashEnvironment, options: ExtendedOptions) -> AgentTool:
@@ -202,6 +202,7 @@ async def _as_job(
         env=call.env,
         timeout=call.timeout,
         on_text=lambda text: shown[0].changed(text) if shown else None,
+        kind="job" if wait_seconds == 0 else "bash",
     )
     async with Progress(ctx.update, job.output) as progress:
         shown.append(progress)
@@ -225,7 +226,8 @@ async def _in_terminal(
     call: BashCall, environment: BashEnvironment, ctx: ToolContext
 ) -> ToolResult:
     terminal, output = ChildTerminal(), environment.shell.new_output(harmless=True)
-    environment.open_terminal(terminal, output)
+    if environment.terminal_opened is not None:
+        await environment.terminal_opened(ctx.call_id, terminal)
     async with Progress(ctx.update, output) as progress:
         try:
             end = await environment.shell.run(

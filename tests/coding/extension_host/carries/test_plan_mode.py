@@ -21,15 +21,15 @@ def plan(pi: ExtensionAPI) -> None:
 
     @pi.command("plan")
     async def begin(args: str, ctx: Any) -> None:
-        tools, model = pi.get_active_tools(), ctx.model
+        model = ctx.model
         guard = pi.wrap_files(refuse, at="first")
-        pi.set_active_tools(["read", "write"])
+        limit = pi.limit_tools(["read", "write"])
         assert await pi.set_model(pi.models.resolve("faux/plain"))  # type: ignore[arg-type]
         await pi.append_entry("plan", {"on": True})
 
         async def end() -> None:
             guard.remove()
-            pi.set_active_tools(tools)
+            limit.remove()
             await pi.set_model(model)
             await pi.append_entry("plan", {"on": False})
 

@@ -13,8 +13,11 @@ from pi.extension import (
     SubSession,
     Text,
     ToolContext,
+    ToolFailed,
     ToolResult,
     ToolResultMessage,
+    Usage,
+    replace,
 )
 from tests.coding.extension_host.stage import FakeUI, playing
 
@@ -25,10 +28,13 @@ def agents(pi: ExtensionAPI) -> None:
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
         """Answer several questions concurrently."""
-        limit = asyncio.Semaphore(2)
+        if pi.context.depth:
+            raise ToolFailed("A helper has no helpers.")
+        limit, spent = asyncio.Semaphore(2), Usage()
         done: list[str] = []
 
         async def ask(question: str) -> str:
+            nonlocal spent
             async with limit:
                 spec = SubSession(
                     prompt=question, tools=("bash", "read"), system="Answer.", seconds=60
@@ -37,6 +43,7 @@ def agents(pi: ExtensionAPI) -> None:
                 story: list[str] = []
                 handle.events(lambda event: story.append(type(event).__name__))
                 answer = await handle.result()
+                spent = replace(spent, input=spent.input + handle.usage.input)
                 outputs = pi.context.artifacts.outputs
                 number = outputs.allocate("Agent")
                 outputs.save(number, answer.text if answer else "")
@@ -47,7 +54,8 @@ def agents(pi: ExtensionAPI) -> None:
                 return number
 
         numbers = await asyncio.gather(*map(ask, questions))
-        return ToolResult.of(" ".join(f"agent://{number}" for number in numbers))
+        result = ToolResult.of(" ".join(f"agent://{number}" for number in numbers))
+        return replace(result, usage=spent)
 
     @pi.on("tool_call")
     def guard(event: Any, ctx: Any) -> Any:
@@ -89,6 +97,8 @@ async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Pat
             if "Not here" in str(request.messages)
         ]
         assert len(refused) == 1
+        # Each of the scripted answers counts once, also those to helpers.
+        assert play.session.facts.stats().tokens.input == 10 * len(steps)
         assert play.failures == []
 
 

@@ -8,7 +8,7 @@ wraps a model call or a tool, and ``scope`` runs tasks. Every registration retur
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, Unpack, get_args, overload
 
@@ -43,7 +43,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionSettings,
 )
 from pi.coding.extension_host.api.storage import Store, StorePlace, open_store
-from pi.coding.extension_host.api.sub_sessions import SessionHandle
+from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler, Completions
 from pi.coding.extension_host.contributions.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.contributions.references import (
@@ -52,7 +52,12 @@ from pi.coding.extension_host.contributions.references import (
     ResourceHandler,
     scheme_form,
 )
-from pi.coding.extension_host.contributions.registries import RankedPolicy, Redactor, Section
+from pi.coding.extension_host.contributions.registries import (
+    RankedPolicy,
+    Redactor,
+    Section,
+    WrappedSpawn,
+)
 from pi.coding.extension_host.contributions.tools import (
     Exposure,
     ToolWrap,
@@ -75,6 +80,7 @@ from pi.coding.files.layers import FileLayer
 from pi.coding.port.extensions import InputMode, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
+from pi.coding.shell.spawns import SpawnWrap
 
 C = TypeVar("C", bound=Callable[..., Any])
 H = TypeVar("H", bound=Handler)
@@ -93,7 +99,7 @@ class ExtensionAPI:
         self._registries = instance.state.registries
         self._link = instance.link
         self._sender = MessageSender(instance.link, instance.state.next_turn)
-        self._processes = Processes(instance.link)
+        self._processes = Processes(instance.link, instance.state.spawn_wraps)
         self.name = instance.owner.name
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
@@ -197,10 +203,21 @@ class ExtensionAPI:
         return self._link.session.tools.listed()
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        """Activate exactly these tools from the next request on."""
+        """Activate exactly these tools from the next request on, and tools registered later."""
         tools = self._link.session.tools
         tools.select(names)
         tools.refresh()
+
+    def limit_tools(self, names: Iterable[str]) -> Registration:
+        """Deactivate all other tools, also later ones and in nested sessions, until removed.
+
+        A tool must be allowed by every limit.
+        """
+        return self._instance.add_row(self._registries.tool_limits, frozenset(names))
+
+    def enable_tools(self, names: Sequence[str]) -> Registration:
+        """Activate these tools beside the others until removed; limits still apply."""
+        return self._instance.add_row(self._registries.enabled_tools, tuple(names))
 
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 
@@ -339,6 +356,16 @@ class ExtensionAPI:
         """Wrap every file write of a tool: observe, change or forbid it, and add notes."""
         return self._instance.add_row(self._registries.file_layers, layer, at)
 
+    def wrap_spawn(
+        self, wrap: SpawnWrap, kinds: Iterable[str] | None = None, *, at: At = "normal"
+    ) -> Registration:
+        """Change or refuse child processes of these kinds before they start: all by default.
+
+        ``wrap(request)`` returns a ``SpawnRequest`` or raises ``SpawnRefused``.
+        """
+        wrapped = WrappedSpawn(wrap=wrap, kinds=None if kinds is None else frozenset(kinds))
+        return self._instance.add_row(self._registries.spawn_wraps, wrapped, at)
+
     def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
         """Let the file tools read ``scheme://…``, and write it if the handler can."""
         return self.add_path_form(scheme_form(scheme), handler)
@@ -455,9 +482,8 @@ class ExtensionAPI:
         return await self._state.shared.acquire(key, make, user=user, report=report, linger=linger)
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
-        """Start a nested session under the policies of this one; it is closed with this one."""
-        nested = await self._link.session.open_nested(spec)
-        return SessionHandle(nested, spec, self._instance.scope)
+        """Start a nested session under the guards of this one; it is closed with this one."""
+        return await open_sub_session(self._instance, spec)
 
     def provide(self, name: str, service: object) -> Registration:
         """Offer a service to other extensions."""

@@ -20,6 +20,7 @@ from pi.coding.extension_host.api.messages import (
     MessageSender,
     UserMessageOptions,
 )
+from pi.coding.extension_host.api.processes import ExtensionJobs
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
@@ -78,6 +79,11 @@ class ExtensionContext:
         return self._connection.mode
 
     @property
+    def depth(self) -> int:
+        """How many sessions this one is nested in: 0 for the session of the user."""
+        return self._connection.depth
+
+    @property
     def has_ui(self) -> bool:
         """Whether a user can answer dialogs."""
         return self.ui.has_ui
@@ -96,6 +102,11 @@ class ExtensionContext:
     def artifacts(self) -> ExtensionArtifacts:
         """Stored long outputs."""
         return ExtensionArtifacts(self._link.session.artifacts)
+
+    @property
+    def jobs(self) -> ExtensionJobs:
+        """Background jobs of ``bash``: list, read and cancel them."""
+        return ExtensionJobs(self._link)
 
     @property
     def blobs(self) -> BlobStore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pi.base.clock import Clock
@@ -16,6 +16,7 @@ from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.open_dialogs import DialogRegistry
 from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import Watchdog
+from pi.coding.shell.spawns import SpawnWrap
 
 
 class HostState(Record, eq=False):
@@ -33,6 +34,8 @@ class HostState(Record, eq=False):
     """Command-line flags that belong to extensions."""
     failed: ReportHandlerFailure
     connection: HostConnection
+    spawn_wraps: Callable[[str], Sequence[SpawnWrap]]
+    """Returns the wraps around processes of a kind."""
     clock: Clock
     watchdog: Watchdog
     dialogs: DialogRegistry

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Scope, SessionLink
 from pi.coding.shell.environment import service_environment
+from pi.coding.shell.spawns import SpawnRequest, SpawnWrap, wrapped_request
+
+if TYPE_CHECKING:
+    from pi.base.processes.terminal import ChildTerminal
+    from pi.coding.shell.jobs import Job, ShellJobs
 
 MOST_OUTPUT = 10_000_000
 """Bytes kept of each stream."""
@@ -34,6 +40,8 @@ class ExecOptions(TypedDict, total=False):
     """Added to the few variables that every program gets."""
     cwd: Path | str | None
     timeout: float | None
+    kind: str
+    """What spawn wraps see, such as ``hook``; by default ``extension``."""
 
 
 class SpawnOptions(TypedDict, total=False):
@@ -44,13 +52,18 @@ class SpawnOptions(TypedDict, total=False):
     detached: bool
     """Whether the program outlives pi. Its streams are null then."""
     scope: Scope | None
+    terminal: ChildTerminal | None
+    """Run in this terminal: its ``send`` is the keyboard, ``output`` is what the program writes."""
+    kind: str
+    """What spawn wraps see, such as ``mcp``; by default ``extension``."""
 
 
 class Processes:
     """Programs of one extension; they are stopped with its scope."""
 
-    def __init__(self, link: SessionLink) -> None:
+    def __init__(self, link: SessionLink, wraps: Callable[[str], Sequence[SpawnWrap]]) -> None:
         self._link = link
+        self._wraps = wraps
 
     async def exec(
         self,
@@ -60,12 +73,14 @@ class Processes:
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         timeout: float | None = None,
+        kind: str = "extension",
     ) -> ExecResult:
         """Run a program and wait for it; after ``timeout`` it is killed with its children."""
+        request = await self._request(argv, cwd, env, kind)
         ended = await run(
-            argv,
-            cwd=self._cwd(cwd),
-            env=self._environment(env),
+            request.limited,
+            cwd=request.cwd,
+            env=request.env,
             timeout=timeout,
             max_output=MOST_OUTPUT,
             input=stdin.encode() if isinstance(stdin, str) else stdin,
@@ -85,14 +100,35 @@ class Processes:
         cwd: Path | str | None = None,
         detached: bool = False,
         scope: Scope | None = None,
+        terminal: ChildTerminal | None = None,
+        kind: str = "extension",
     ) -> Child:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
-        place, environment = self._cwd(cwd), self._environment(env)
+        if detached and terminal is not None:
+            raise ExtensionError("A detached program cannot have a terminal.")
+        request = await self._request(argv, cwd, env, kind)
+        words, place, environment = request.limited, request.cwd, request.env
         if detached:
-            return await spawn(argv, cwd=place, env=environment, output="null", detached=True)
-        child = await spawn(argv, cwd=place, env=environment, stdin="pipe", errors="separate")
+            return await spawn(words, cwd=place, env=environment, output="null", detached=True)
+        if terminal is not None:
+            child = await terminal.spawn(words, cwd=place, env=environment)
+        else:
+            child = await spawn(words, cwd=place, env=environment, stdin="pipe", errors="separate")
         (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
+
+    async def _request(
+        self,
+        argv: Sequence[str],
+        cwd: Path | str | None,
+        env: Mapping[str, str] | None,
+        kind: str,
+    ) -> SpawnRequest:
+        """What is started, after the spawn wraps."""
+        request = SpawnRequest(
+            kind=kind, arguments=tuple(argv), cwd=self._cwd(cwd), env=self._environment(env)
+        )
+        return await wrapped_request(request, self._wraps(kind))
 
     def _cwd(self, cwd: Path | str | None) -> Path:
         here = self._link.session.workspace.cwd
@@ -100,3 +136,62 @@ class Processes:
 
     def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
         return service_environment(self._link.session.workspace.environ) | dict(more or {})
+
+
+class JobInfo(Record):
+    """A background job of ``bash``."""
+
+    id: str
+    command: str
+    state: Literal["running", "completed", "failed", "cancelled"]
+
+
+class JobOutput(Record):
+    """What a job has written so far."""
+
+    text: str
+    """The end of the output."""
+    truncated: bool = False
+    full_output_path: str | None = None
+    """The file with the whole output, if it was too long."""
+
+
+class ExtensionJobs:
+    """The background jobs of ``bash``; there are none unless ``async.enabled`` is set."""
+
+    def __init__(self, link: SessionLink) -> None:
+        self._link = link
+
+    def list(self) -> tuple[JobInfo, ...]:
+        """All jobs, running or ended, in the order of their start."""
+        jobs = self._jobs
+        found = [] if jobs is None else jobs.all
+        return tuple(JobInfo(id=job.id, command=job.command, state=job.state) for job in found)
+
+    def read(self, id: str) -> JobOutput:
+        """What a job has written so far. Raises ``ExtensionError`` if there is no such job."""
+        written = self._job(id).output.written()
+        return JobOutput(
+            text=written.tail.content,
+            truncated=written.tail.truncated,
+            full_output_path=written.full_output_path or None,
+        )
+
+    def cancel(self, id: str) -> bool:
+        """End a job and its child processes. Returns False if it had ended."""
+        job = self._job(id)
+        is_running = job.state == "running"
+        job.cancel()
+        return is_running
+
+    @property
+    def _jobs(self) -> ShellJobs | None:
+        return self._link.session.workspace.shell_jobs
+
+    def _job(self, id: str) -> Job:
+        jobs = self._jobs
+        job = None if jobs is None else jobs.get(id)
+        if job is None:
+            known = ", ".join(info.id for info in self.list()) or "none"
+            raise ExtensionError(f"Unknown job {id!r}.", hint=f"Jobs of this session: {known}.")
+        return job

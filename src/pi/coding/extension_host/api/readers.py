@@ -145,7 +145,8 @@ class ExtensionModelRegistry:
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
         """Send a request outside the conversation and iterate over the answer."""
-        return self._link.session.models.ask(model, context, options or StreamOptions())
+        models, name = self._link.session.models, self._link.scope.name
+        return models.ask(model, context, options or StreamOptions(), extension=name)
 
     stream_simple = stream
 

@@ -72,7 +72,8 @@ class ExtensionModels:
         if system:
             context = replace(context, system_prompt=system)
         asked = self._asked(model, request)
-        return self._link.session.models.ask(asked, context, options)
+        name = self._link.scope.name
+        return self._link.session.models.ask(asked, context, options, extension=name)
 
     async def complete(self, question: Asked, **how: Any) -> AssistantMessage:
         """The whole answer; failures are in its ``stop_reason``."""

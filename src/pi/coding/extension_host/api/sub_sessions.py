@@ -4,66 +4,168 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.events import TurnEnd
-from pi.ai.messages import AssistantMessage
+from pi.ai.messages import AssistantMessage, Usage, add_usage
+from pi.base.records import replace
+from pi.coding.extension_host.contributions.tools import guard_policy
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Scope
 from pi.coding.port.results import SubSession
 from pi.coding.port.session import NestedSession
+from pi.coding.session.entries import SessionMessage
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 
 
 class SessionHandle:
-    """A running nested session; it is closed with the scope that started it."""
+    """A nested session; it is closed with the scope that started it.
+
+    Unless it is kept, it is also closed after its first prompt.
+    """
 
     def __init__(self, session: NestedSession, spec: SubSession, scope: Scope) -> None:
         self._session = session
         self._spec = spec
-        self._clock = scope.clock
-        self._turns, self._cost = 0, 0.0
-        self._spent = asyncio.Event()
-        self._task = scope.spawn(self._work(), name="sub-session")
+        self._scope = scope
+        self._running = False
+        self._ended = asyncio.Event()
+        self._usage = Usage()
+        self._unsubscribe = session.subscribe(self._add_usage)
+        self._task = scope.spawn(self._first(), name="sub-session")
+        if spec.keep:
+            scope.spawn(self._kept(), name="kept sub-session")
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more prompts."""
+        return self._ended.is_set()
+
+    @property
+    def messages(self) -> Sequence[SessionMessage]:
+        """The messages of its conversation, also after it was closed."""
+        return self._session.messages
+
+    @property
+    def file(self) -> Path | None:
+        """Its session file; ``None`` in memory."""
+        return self._session.session_file
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and cost of all its answers, e.g. for ``ToolResult.usage``."""
+        return self._usage
 
     def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
         """Subscribe ``listener`` to its public events. Returns an unsubscribe function."""
         return self._session.subscribe(listener)
 
+    async def result(self) -> AssistantMessage | None:
+        """The last answer to its first prompt.
+
+        Cancelling the caller aborts the run, unless it runs in the ``background``. Raises
+        ``CancelledError`` if the parent session ended before.
+        """
+        return await self._wait(self._task)
+
+    async def prompt(self, text: str) -> AssistantMessage | None:
+        """Send another prompt to a kept session; returns the last answer."""
+        self._require_open("prompt it")
+        if self._running:
+            raise ExtensionError(
+                "The nested session is already running.",
+                hint="Wait for its result, or send the text with steer().",
+            )
+        self._running = True
+        return await self._wait(self._scope.spawn(self._run(text), name="sub-session prompt"))
+
     async def steer(self, text: str) -> None:
-        """Send a message to the running session."""
+        """Deliver a message after the tools of the current turn, or with the next prompt."""
+        self._require_open("steer it")
         await self._session.steer(text)
 
     async def abort(self) -> None:
-        """Abort it; its result is the last answer so far."""
+        """Abort the run; its result is the last answer so far."""
         await self._session.abort()
 
-    async def result(self) -> AssistantMessage | None:
-        """Its last answer. Raises ``CancelledError`` if the parent session ended before."""
-        answer: AssistantMessage | None = await asyncio.shield(self._task)
-        return answer
+    async def close(self) -> None:
+        """Abort the run and close the session; further calls do nothing."""
+        self._ended.set()
+        await self._session.close()
+        self._unsubscribe()
 
-    async def _work(self) -> AssistantMessage | None:
+    def _require_open(self, action: str) -> None:
+        if self.closed:
+            hint = "" if self._spec.keep else "Pass keep=True to keep it after its first prompt."
+            raise ExtensionError(f"Cannot {action}: the nested session is closed.", hint=hint)
+
+    async def _wait(self, task: asyncio.Task[AssistantMessage | None]) -> AssistantMessage | None:
         try:
-            limits = self._limits()
-            if not limits:
-                return await self._session.prompt(self._spec.prompt)
-            return await self._within(limits)
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The user aborted the tool that waits: nothing may continue behind it.
+            if not (self._spec.background or task.done()):
+                await self.abort()
+            raise
+
+    async def _first(self) -> AssistantMessage | None:
+        try:
+            self._running = bool(self._spec.prompt)
+            return await self._run(self._spec.prompt) if self._spec.prompt else None
         finally:
-            await self._session.close()
+            if not self._spec.keep:
+                await self.close()
 
-    def _limits(self) -> list[Coroutine[Any, Any, Any]]:
-        """Conditions that end the session early."""
-        spec, limits = self._spec, list[Coroutine[Any, Any, Any]]()
-        if spec.seconds is not None:
-            limits.append(self._clock.sleep(spec.seconds))
-        if spec.turns is not None or spec.cost is not None:
+    async def _kept(self) -> None:
+        """Close a kept session with its scope."""
+        try:
+            await self._ended.wait()
+        finally:
+            await self.close()
+
+    async def _run(self, text: str) -> AssistantMessage | None:
+        try:
+            limits = Limits(self._spec, self._session)
+            return await limits.run(text, self._scope.clock.sleep)
+        finally:
+            self._running = False
+
+    def _add_usage(self, event: Any) -> None:
+        if isinstance(event, TurnEnd):
+            self._usage = add_usage(self._usage, event.message.usage)
+
+
+class Limits:
+    """Ends the run of a prompt at its time, turn or cost limit."""
+
+    def __init__(self, spec: SubSession, session: NestedSession) -> None:
+        self._spec = spec
+        self._session = session
+        self._turns, self._cost = 0, 0.0
+        self._spent = asyncio.Event()
+
+    async def run(
+        self, text: str, sleep: Callable[[float], Coroutine[Any, Any, None]]
+    ) -> AssistantMessage | None:
+        """Send a prompt; returns the last answer, also if a limit ended the run."""
+        limits = list[Coroutine[Any, Any, Any]]()
+        if self._spec.seconds is not None:
+            limits.append(sleep(self._spec.seconds))
+        if self._spec.turns is not None or self._spec.cost is not None:
             limits.append(self._spent.wait())
-        return limits
+        if not limits:
+            return await self._session.prompt(text)
+        return await self._within(limits, text)
 
-    async def _within(self, limits: list[Coroutine[Any, Any, Any]]) -> AssistantMessage | None:
+    async def _within(
+        self, limits: list[Coroutine[Any, Any, Any]], text: str
+    ) -> AssistantMessage | None:
         end = self._session.subscribe(self._count)
-        work = asyncio.ensure_future(self._session.prompt(self._spec.prompt))
+        work = asyncio.ensure_future(self._session.prompt(text))
         ends = {asyncio.ensure_future(limit) for limit in limits}
         try:
             await asyncio.wait({work, *ends}, return_when=asyncio.FIRST_COMPLETED)
@@ -84,6 +186,18 @@ class SessionHandle:
             turns, cost = self._spec.turns, self._spec.cost
             if self._turns == turns or (cost is not None and self._cost >= cost):
                 self._spent.set()
+
+
+async def open_sub_session(instance: LoadedExtension, spec: SubSession) -> SessionHandle:
+    """Open a nested session and start its first prompt. Raises ``ExtensionError`` without one."""
+    if not (spec.prompt or spec.keep):
+        raise ExtensionError(
+            "The nested session has no prompt.", hint="Pass a prompt, or keep=True to prompt later."
+        )
+    owner, failed = instance.owner, instance.state.failed
+    policies = tuple(guard_policy(policy, owner, failed) for policy in spec.policies)
+    nested = await instance.link.session.open_nested(replace(spec, policies=policies))
+    return SessionHandle(nested, spec, instance.scope)
 
 
 def inherited_extensions(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:

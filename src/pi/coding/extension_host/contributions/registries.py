@@ -23,6 +23,7 @@ from pi.coding.files.layers import FileLayer
 from pi.coding.models.registry import Resolver
 from pi.coding.port.extensions import NameConflict, Sink
 from pi.coding.resources.kinds import ResourceKind, ResourceSource
+from pi.coding.shell.spawns import SpawnWrap
 
 if TYPE_CHECKING:
     from pi.coding.compaction.strategies import Strategy
@@ -32,6 +33,14 @@ Section: TypeAlias = Callable[[], str | None]
 
 
 Redactor: TypeAlias = Callable[[str, Sink], str]
+
+
+class WrappedSpawn(Record):
+    """A wrap around child processes."""
+
+    wrap: SpawnWrap
+    kinds: frozenset[str] | None = None
+    """``None`` means all."""
 
 
 class Shortcut(Record):
@@ -59,6 +68,8 @@ class Registries:
     ) -> None:
         self.tools: NamedRegistry[ExtensionTool] = NamedRegistry(tools_changed)
         self.tool_wraps: OrderedList[Wrapping] = OrderedList(tools_changed)
+        self.tool_limits: OrderedList[frozenset[str]] = OrderedList(tools_changed)
+        self.enabled_tools: OrderedList[tuple[str, ...]] = OrderedList(tools_changed)
         self.commands: Commands[ExtensionCommand] = Commands()
         self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
         self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()
@@ -69,6 +80,7 @@ class Registries:
         self.policies: OrderedList[RankedPolicy] = OrderedList(policies_changed)
         self.strategies: NamedRegistry[Strategy] = NamedRegistry()
         self.file_layers: OrderedList[FileLayer] = OrderedList(tools_changed)
+        self.spawn_wraps: OrderedList[WrappedSpawn] = OrderedList()
         self.references: OrderedList[Reference] = OrderedList(tools_changed)
         self.redactors: OrderedList[Redactor] = OrderedList()
         self.services: NamedRegistry[object] = NamedRegistry()

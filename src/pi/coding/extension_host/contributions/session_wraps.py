@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
@@ -18,10 +19,12 @@ from pi.coding.extension_host.contributions.model_wraps import (
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
+from pi.coding.extension_host.errors import contained
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer
 from pi.coding.prompt import tagged
+from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
 
 
 class SessionWraps:
@@ -47,6 +50,23 @@ class SessionWraps:
         if self.file_layers():
             tool = with_file_notes(tool)
         return wrap_tool(tool, self._registries.tool_wraps.values)
+
+    def enabled_tools(self) -> tuple[str, ...]:
+        """Names of the tools that extensions enable, in order."""
+        return tuple(name for names in self._registries.enabled_tools.values for name in names)
+
+    def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
+        """The names that all limits allow.
+
+        Limits of the parent session do not apply to ``added``, the tools that its extension passed
+        to this nested session.
+        """
+        own = self._registries.tool_limits.values
+        allowed = tuple(name for name in names if all(name in limit for limit in own))
+        if self._inherited is None:
+            return allowed
+        others = set(self._inherited.restrict_tools(allowed, ()))
+        return tuple(name for name in allowed if name in added or name in others)
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name; one that fails is left out."""
@@ -76,6 +96,13 @@ class SessionWraps:
         inherited = () if self._inherited is None else self._inherited.file_layers()
         return inherited + self._registries.file_layers.values
 
+    def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
+        """Wraps around processes of a kind, inherited ones first."""
+        inherited = () if self._inherited is None else self._inherited.spawn_wraps(kind)
+        own = (each for each in self._registries.spawn_wraps.values)
+        concerned = (each.wrap for each in own if each.kinds is None or kind in each.kinds)
+        return (*inherited, *(partial(_contained_wrap, wrap) for wrap in concerned))
+
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """The policies of a run, in order: ``core`` before extensions that want to be last."""
         guards = () if self._inherited is None else self._inherited._guards()
@@ -93,6 +120,10 @@ class SessionWraps:
     def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
         at = self._registries.policies_at
         return (*at("first"), self._policy, *at("normal"), *core, *at("last"))
+
+
+async def _contained_wrap(wrap: SpawnWrap, request: SpawnRequest) -> SpawnRequest:
+    return await contained(partial(wrap, request))
 
 
 class ParentGuard(Policy):

@@ -21,8 +21,10 @@ from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
-Exposure: TypeAlias = Literal["active", "on_demand", "hidden"]
-"""``on_demand`` tools are inactive until they are selected; ``hidden`` ones are not listed."""
+Exposure: TypeAlias = Literal["active", "on_demand", "hidden", "unlisted"]
+"""``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` ones are not
+listed either. ``unlisted`` tools are declared to the model and absent from lists.
+"""
 
 ToolRun: TypeAlias = Callable[..., Awaitable[ToolResult]]
 """``await inner(params)``: runs the wrapped tool with its own parameter type or a dict."""

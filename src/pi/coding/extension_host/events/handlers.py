@@ -36,6 +36,7 @@ EVENTS: dict[str, type] = {
     "session_before_tree": compaction.SessionBeforeTreeEvent,
     "session_tree": compaction.SessionTreeEvent,
     "user_bash": session.UserBashEvent,
+    "terminal_opened": session.TerminalOpenedEvent,
     "ui_prompt_start": session.UiPromptStartEvent,
     "ui_prompt_end": session.UiPromptEndEvent,
     "cache_warming_decision": session.CacheWarmingDecisionEvent,

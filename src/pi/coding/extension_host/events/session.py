@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -106,6 +106,17 @@ class SessionBeforeForkEvent(_Cancellable):
 
     entry_id: str | None
     position: Literal["before", "at"]
+
+
+class TerminalOpenedEvent(Record, tag="terminal_opened"):
+    """A command of the model is about to start in a terminal.
+
+    ``terminal`` sends keys (``send``), changes the size (``resize``) and passes on what the program
+    writes (``on_output``).
+    """
+
+    call_id: str
+    terminal: Any
 
 
 class UserBashEvent(Query):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import UNSET
 
@@ -127,6 +127,14 @@ def _own() -> Mapping[str, Strategy]:
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
+class QueueHandOff(Protocol):
+    """Queues the move to a new session that begins with a document."""
+
+    async def __call__(self, document: str, /, *, go_on: bool) -> None:
+        """Queue it for the end of the run."""
+        ...
+
+
 class LiveCompaction:
     """Implements ``CompactionSession`` for a live session."""
 
@@ -134,7 +142,7 @@ class LiveCompaction:
         self,
         core: LiveSession,
         summaries: Summaries,
-        hand_off: Callable[[str], Coroutine[Any, Any, None]],
+        hand_off: QueueHandOff,
     ) -> None:
         self._core = core
         self._summaries = summaries

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, get_args
 
-from pi.ai.messages import Context
+from pi.agent.events import EntryAppended
+from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_levels
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
@@ -20,8 +22,11 @@ from pi.coding.port.results import CycledModel
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
+from pi.coding.runtime.session.runs import StartTask
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
+from pi.coding.session.log import SessionLog
+from pi.coding.session.views import ModelCall, model_call_entry
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -35,7 +40,11 @@ class ModelSelection:
         client: ModelClient,
         scope: tuple[ResolvedModel, ...] = (),
         last_resort: LastResort | None = None,
+        *,
+        start: StartTask,
     ) -> None:
+        self._start = start
+        """Starts background work of the session."""
         self._core = core
         self._client = client
         self._last_resort = last_resort
@@ -167,9 +176,29 @@ class ModelSelection:
             thinking = thinking or core.workspace.settings.values.default_thinking_level
         await self.set_thinking_level(thinking or self.thinking_level)
 
-    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Send a request to a model outside of the conversation."""
-        return self._client.stream(model, context, options, purpose="extension")
+    def ask(
+        self, model: Model, context: Context, options: StreamOptions, *, extension: str
+    ) -> EventStream:
+        """Send a request of an extension, outside of the conversation; its usage is recorded."""
+        answer = self._client.stream(model, context, options, purpose="extension")
+        answer.on_end = partial(self._record_usage, self._core.log, extension)
+        return answer
+
+    def _record_usage(self, log: SessionLog, extension: str, answer: AssistantMessage) -> None:
+        """Store the cost of an extension's request, so that the totals include it."""
+        core = self._core
+        if not answer.usage.total_tokens and not answer.usage.cost.total:
+            return
+        if core.log is log:  # otherwise the session was replaced, and its file is closed
+            call = ModelCall(
+                extension=extension,
+                provider=answer.provider,
+                model=answer.model,
+                usage=answer.usage,
+            )
+            public = core.conversation.add(model_call_entry(call))
+            if public is not None:
+                self._start(core.agent.emit(EntryAppended(entry=public)), name="model usage")
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import UNSET, UnsetType
 
-from pi.agent.errors import AgentBusy
+from pi.agent.errors import AgentBusy, PromptRefused
 from pi.agent.policy import Next, Request
 from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
@@ -70,6 +71,15 @@ BUSY = (
 )
 
 
+class HandedOff:
+    """A conversation continues in another session, as soon as the agent is idle."""
+
+    def __init__(self, *, go_on: bool) -> None:
+        self.go_on = go_on
+        self.run: asyncio.Task[None] | None = None
+        """The run there, once it has started."""
+
+
 class PromptRunner:
     """Prompts, queues and aborts. Texts from all sources are expanded the same way."""
 
@@ -93,6 +103,8 @@ class PromptRunner:
         self._models = models
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
+        self.handed_off: HandedOff | None = None
+        """The last time that the conversation continued in another session."""
 
     async def prompt(
         self,
@@ -162,6 +174,10 @@ class PromptRunner:
 
     def start_with(self, message: SessionMessage) -> None:
         """Start a run of an extension with a message."""
+        self.begin_with(message)
+
+    def begin_with(self, message: SessionMessage) -> asyncio.Task[None]:
+        """Start a run with a message; returns its task."""
 
         async def run() -> None:
             await self.prepare()
@@ -170,7 +186,7 @@ class PromptRunner:
             except AgentBusy:  # another run started first
                 await self._core.agent.follow_up(message)
 
-        self._runs.start(run)
+        return self._runs.start(run)
 
     async def resume(self) -> None:
         """Deliver messages that were queued while prompts were held back."""
@@ -263,7 +279,26 @@ class PromptRunner:
             await self.prepare()
             more = await self._ask_extensions(message)
             await _call(accepted)
-        return await self._core.agent.prompt((message, *more))
+        before = self.handed_off
+        try:
+            ended = await self._core.agent.prompt((message, *more))
+        except PromptRefused:
+            if self.handed_off is before:
+                raise
+        else:
+            await self._follow_hand_off(before)
+            return ended
+        # A compaction before this prompt handed off: the prompt belongs to the new session.
+        return await self._run(message, None)
+
+    async def _follow_hand_off(self, before: HandedOff | None) -> None:
+        """Wait until a conversation that continues by itself in another session is idle there."""
+        while (handed := self.handed_off) is not None and handed is not before and handed.go_on:
+            before = handed
+            await self._runs.when_idle.held()
+            if handed.run is None:  # the session was closed first
+                return
+            await asyncio.wait({handed.run})
 
     async def _message(
         self, text: str, images: Sequence[Image], meta: Json | UnsetType = UNSET

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pi.agent.agent import Agent
 from pi.agent.policy import Policy
@@ -17,6 +17,17 @@ from pi.base.tasks import Notifier, TaskScope
 from pi.coding.extension_host.errors import error_text
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import SessionMessage
+
+T = TypeVar("T")
+
+
+class StartTask(Protocol):
+    """Starts background work."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Returns its task."""
+        ...
+
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -51,14 +62,18 @@ class IdleQueue:
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
         """Hold the queue while a prompt is prepared, after the actions that it waits for."""
-        while self._holds_prompts and self._worker is not asyncio.current_task():
-            await self._changed.wait()
+        await self.held()
         self._preparing += 1
         try:
             yield
         finally:
             self._preparing -= 1
             self._changed.notify()
+
+    async def held(self) -> None:
+        """Wait for the actions that prompts wait for."""
+        while self._holds_prompts and self._worker is not asyncio.current_task():
+            await self._changed.wait()
 
     async def close(self) -> None:
         """Drop waiting actions."""
@@ -126,13 +141,13 @@ class AgentRuns:
         """Abort the run, local or remote."""
         self._core.agent.abort()
         if self._core.remote is not None:
-            self._spawn(self._core.remote.abort(), name="abort remote run")
+            self.spawn(self._core.remote.abort(), name="abort remote run")
 
     def refresh_policies(self) -> None:
         """Set the policies of the next run, those of extensions included."""
         self._core.agent.policies = self._core.extensions.policies(*self._policies)
 
-    def start(self, work: Act) -> None:
+    def start(self, work: Act) -> asyncio.Task[None]:
         """Start a run of an extension in the background; ``work`` runs it to its end."""
 
         async def run() -> None:
@@ -143,15 +158,17 @@ class AgentRuns:
                     f"An extension could not start a run: {error_text(error)}"
                 )
 
-        task = self._spawn(run(), name="run of an extension")
+        task = self.spawn(run(), name="run of an extension")
         self._started.add(task)
         task.add_done_callback(self._started.discard)
+        return task
 
     async def settled(self) -> None:
         """Wait until the runs that extensions started are over."""
         while self._started:
             await asyncio.wait(self._started)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Start background work that is stopped with the session."""
         # In an empty context: the caller may be part of a run, ``work`` is not.
         return Context().run(self._tasks.start, work, name=name)

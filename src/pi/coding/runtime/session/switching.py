@@ -29,7 +29,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import CustomMessageEntry
+from pi.coding.session.entries import CustomMessage, CustomMessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 
@@ -165,13 +165,20 @@ class SessionSwitcher:
         await core.bus.emit(SessionStartEvent(reason="reload"))
         bootstrap.report_skipped_files()
 
-    async def hand_off(self, document: str) -> None:
-        """Continue in a new session that starts with ``document``."""
+    async def hand_off(self, document: str, *, go_on: bool = False) -> None:
+        """Continue in a new session that starts with ``document``; ``go_on`` starts a run there."""
         log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
         await self._prompts.record_model_choice()
-        handed = CustomMessageEntry(custom_type="handoff", content=document, display=True)
-        await self._core.add(handed)
+        if go_on:
+            now_ms = self._core.machine.clock.now_ms()
+            message = CustomMessage(custom_type="handoff", content=document, timestamp=now_ms)
+            run = self._prompts.begin_with(message)
+            if self._prompts.handed_off is not None:
+                self._prompts.handed_off.run = run
+            return
+        entry = CustomMessageEntry(custom_type="handoff", content=document, display=True)
+        await self._core.add(entry)
 
     @property
     def location(self) -> SessionLocation:

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import ToolResultMessage
+from pi.ai.providers.faux import calls, says
+from pi.base.records import replace
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.port.results import SubSession
+from pi.coding.shell.spawns import ProcessLimits, SpawnRefused, SpawnRequest
+from tests.coding.extension_host.stage import Play, playing
+from tests.modes.pipes import until
+
+EXTENDED = {"bash": {"extended": True}, "async": {"enabled": True}}
+
+
+def results(play: Play) -> list[str]:
+    said = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+    return [message.content[0].text for message in said]  # type: ignore[union-attr]
+
+
+async def test_every_command_and_program_passes_through_the_wraps_in_order(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    seen: list[tuple[str, str]] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        def note(request: SpawnRequest) -> SpawnRequest:
+            seen.append((request.kind, request.command))
+            return replace(request, env={**request.env, "MARK": "first"})
+
+        async def change(request: SpawnRequest) -> SpawnRequest:
+            return replace(request, env={**request.env, "MARK": request.env["MARK"] + " second"})
+
+        pi.wrap_spawn(change, at="last")
+        pi.wrap_spawn(note)
+
+    steps = (calls("bash", command="echo $MARK"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        (pi,) = apis
+        await play.session.prompt("go")
+        own = await play.session.shell.run("echo $MARK")
+        done = await pi.exec(["sh", "-c", "echo $MARK"])
+        child = await pi.spawn(["sh", "-c", "echo $MARK"], kind="mcp")
+        line = await child.output.read(100)
+
+        assert results(play) == ["first second\n"]
+        assert (own.output, done.stdout, line) == (
+            "first second\n",
+            "first second\n",
+            b"first second\n",
+        )
+        kinds = [("bash", "echo $MARK"), ("user", "echo $MARK"), ("extension", ""), ("mcp", "")]
+        assert seen == kinds
+
+
+async def test_a_wrap_sees_only_its_kinds_and_background_jobs_have_their_own(
+    tmp_path: Path,
+) -> None:
+    seen: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        def note(request: SpawnRequest) -> SpawnRequest:
+            seen.append(request.kind)
+            return request
+
+        pi.wrap_spawn(note, {"job", "user"})
+
+    steps = (
+        calls("bash", command="true", **{"async": True}),
+        calls("bash", command="true"),
+        says("done"),
+    )
+    async with playing(tmp_path, extension, steps=steps, settings=EXTENDED) as play:
+        await play.session.prompt("go")
+
+    assert seen == ["job"]
+
+
+async def test_a_wrap_refuses_a_command_and_the_model_gets_the_reason(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        def refuse(request: SpawnRequest) -> SpawnRequest:
+            raise SpawnRefused("Only plan: no programs.")
+
+        pi.wrap_spawn(refuse)
+
+    steps = (calls("bash", command="touch made"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        assert "Only plan: no programs." in results(play)[0]
+        assert not (play.stage.cwd / "made").exists()
+        with pytest.raises(SpawnRefused, match="Only plan"):
+            await apis[0].exec(["true"])
+
+
+@pytest.mark.parametrize("fault", [lambda request: None, lambda request: 1 / 0])
+async def test_a_wrap_that_fails_lets_nothing_start(tmp_path: Path, fault: Any) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.wrap_spawn(fault)
+
+    steps = (calls("bash", command="touch made"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        assert "a spawn wrap of an extension failed" in results(play)[0]
+        assert not (play.stage.cwd / "made").exists()
+
+
+async def test_a_wrap_may_run_programs_itself(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        async def probe(request: SpawnRequest) -> SpawnRequest:
+            found = await pi.exec(["sh", "-c", "echo found"])
+            return replace(request, env={**request.env, "PROBED": found.stdout.strip()})
+
+        pi.wrap_spawn(probe)
+
+    async with playing(tmp_path, extension):
+        done = await apis[0].exec(["sh", "-c", "echo $PROBED"])
+
+    assert done.stdout == "found\n"
+
+
+async def test_the_wraps_of_a_session_hold_in_nested_sessions(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        def refuse(request: SpawnRequest) -> SpawnRequest:
+            raise SpawnRefused("not here")
+
+        pi.wrap_spawn(refuse)
+
+    steps = (calls("bash", command="true"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await (await apis[0].sub_session(SubSession(prompt="go"))).result()
+
+        assert "not here" in str(play.stage.provider.requests[1].messages[-1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits need POSIX")
+async def test_limits_hold_for_the_program_and_its_children(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        limits = ProcessLimits(file_bytes=1024, cpu_seconds=5)
+        pi.wrap_spawn(lambda request: replace(request, limits=limits))
+
+    async with playing(tmp_path, extension):
+        script = "(head -c 5000 /dev/zero > big) ; ulimit -t; wc -c < big"
+        done = await apis[0].exec(["bash", "-c", script])
+
+    assert done.stdout.split() == ["5", "1024"]
+
+
+async def test_jobs_are_listed_read_and_cancelled(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    line = "echo begun; sleep 60"
+    steps = (calls("bash", command=line, **{"async": True}), says("done"))
+    async with playing(tmp_path, apis.append, steps=steps, settings=EXTENDED) as play:
+        jobs = apis[0].context.jobs
+        before = jobs.list()
+        await play.session.prompt("go")
+        (job,) = jobs.list()
+        await until(lambda: bool(jobs.read(job.id).text))
+        running = jobs.cancel(job.id)
+        await until(lambda: jobs.list()[0].state != "running")
+
+        assert before == ()
+        assert (job.command, job.state, running) == (line, "running", True)
+        assert jobs.read(job.id).text == "begun\n"
+        assert (jobs.list()[0].state, jobs.cancel(job.id)) == ("cancelled", False)
+        with pytest.raises(Exception, match="Unknown job 'bash-9'"):
+            jobs.read("bash-9")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+async def test_a_program_runs_in_a_terminal(tmp_path: Path) -> None:
+    from pi.extension import ChildTerminal
+
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append):
+        terminal = ChildTerminal(columns=90, rows=20)
+        script = "test -t 0 && stty size && read line && echo got $line"
+        child = await apis[0].spawn(["sh", "-c", script], terminal=terminal)
+        await terminal.send(b"keys\r")
+        output = b""
+        while data := await child.output.read(1000):
+            output += data
+        ended = await child.wait()
+
+    assert ended.exit_code == 0
+    assert b"20 90" in output
+    assert b"got keys" in output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+async def test_an_extension_gets_the_terminal_of_a_command(tmp_path: Path) -> None:
+    written: list[bytes] = []
+    opened: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("terminal_opened")
+        async def watch(event: Any, ctx: Any) -> None:
+            opened.append(event.call_id)
+            event.terminal.on_output(written.append)
+            await event.terminal.send(b"keys\r")
+
+    steps = (calls("bash", command="read line; echo got $line", pty=True), says("done"))
+    options = {"steps": steps, "settings": EXTENDED, "mode": "tui"}
+    async with playing(tmp_path, extension, **options) as play:  # type: ignore[arg-type]
+        await play.session.prompt("go")
+
+        assert len(opened) == 1
+        assert b"got keys" in b"".join(written)
+        assert "got keys" in results(play)[0]

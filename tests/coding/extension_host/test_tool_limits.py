@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import AgentTool
+from pi.ai.providers.faux import calls, says
+from pi.ai.transcript import fold
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.port.results import SubSession
+from pi.coding.runtime.options import ToolFilter
+from tests.coding.extension_host.stage import Play, playing
+
+
+def named(name: str) -> AgentTool:
+    def run() -> str:
+        """Nothing."""
+        return "done"
+
+    return tool(name=name)(run)
+
+
+def declared(play: Play, request: int = -1) -> list[str]:
+    system, _ = fold(play.stage.provider.requests[request].messages, keep_later=True)
+    return [each.name for each in system.tools]
+
+
+async def test_a_tool_registered_after_a_selection_is_active(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append) as play:
+        (pi,) = apis
+        pi.register_tool(named("early"))
+        pi.set_active_tools(["read"])
+        pi.register_tool(named("late"))
+        pi.register_tool(named("rare"), exposure="on_demand")
+        pi.register_tool(named("early"))  # replaced: it was known, so it stays off
+
+        assert play.session.active_tools == ("read", "late")
+
+
+async def test_limits_intersect_and_removing_them_restores_the_tools(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append) as play:
+        (pi,) = apis
+        before = play.session.active_tools
+        first = pi.limit_tools({"read", "bash", "late"})
+        second = pi.limit_tools(["read", "late", "write"])
+        pi.register_tool(named("late"))
+        both = play.session.active_tools
+        first.remove()
+        one = play.session.active_tools
+        second.remove()
+
+        assert (both, one) == (("read", "late"), ("read", "write", "late"))
+        assert play.session.active_tools == (*before, "late")
+
+
+async def test_enabled_tools_are_active_beside_a_selection_and_within_limits(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append) as play:
+        (pi,) = apis
+        pi.register_tool(named("rare"), exposure="on_demand")
+        pi.register_tool(named("secret"), exposure="hidden")
+        pi.set_active_tools(["read"])
+        enabled = pi.enable_tools(["rare", "secret", "missing"])
+        with_both = play.session.active_tools
+        limit = pi.limit_tools(["read", "rare"])
+        limited = play.session.active_tools
+        limit.remove()
+        enabled.remove()
+
+        assert with_both == ("read", "rare", "secret")
+        assert limited == ("read", "rare")
+        assert play.session.active_tools == ("read",)
+
+
+async def test_an_extension_cannot_enable_a_tool_that_the_user_excluded(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, tools=ToolFilter(only=("read",))) as play:
+        apis[0].enable_tools(["bash"])
+
+        assert play.session.active_tools == ("read",)
+
+
+async def test_an_unlisted_tool_is_declared_and_not_listed(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(calls("resolve"), says("ok"))) as play:
+        (pi,) = apis
+        pi.register_tool(named("resolve"), exposure="unlisted")
+        pi.set_active_tools(["read"])
+        await play.session.prompt("go")
+
+        assert declared(play, 0) == ["read", "resolve"]
+        assert "resolve" not in [each.name for each in pi.get_all_tools()]
+        assert "done" in str(play.stage.provider.requests[1].messages[-1])
+
+
+async def test_a_limit_set_during_a_run_holds_from_the_next_request(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        @pi.on("tool_result")
+        def limit(event: object, ctx: object) -> None:
+            pi.limit_tools(["read"])
+
+    steps = (calls("bash", command="true"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        assert "bash" in declared(play, 0)
+        assert declared(play, 1) == ["read"]
+
+
+async def test_a_limit_holds_in_nested_sessions_except_for_tools_passed_to_them(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("done"),)) as play:
+        (pi,) = apis
+        pi.limit_tools(["read"])
+        spec = SubSession(prompt="go", custom_tools=(named("submit"),))
+        await (await pi.sub_session(spec)).result()
+
+        assert declared(play) == ["read", "submit"]
