@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
-from pi.agent.tools.tool import AgentTool
+from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.models.model import Model
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
@@ -41,7 +42,7 @@ from pi.coding.runtime.session.policies import (
 from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
-from pi.coding.runtime.toolbox import Toolbox, with_internal_urls
+from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
@@ -124,6 +125,27 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         variables=bootstrap.variables,
     )
     return core
+
+
+INTERNAL_URLS = ("artifact://", "agent://", "skill://")
+"""Paths that are not files."""
+_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
+
+
+def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession]) -> AgentTool:
+    """Let the file tools use internal URLs; other tools are returned unchanged."""
+    if tool.name not in _FILE_TOOLS:
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        path = getattr(params, "path", None)
+        if not isinstance(path, str) or not path.startswith(INTERNAL_URLS):
+            return await tool.run(params, ctx)
+        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
+
+        return await use_internal_url(tool, params, ctx, session())
+
+    return replace(tool, run=run)
 
 
 def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:

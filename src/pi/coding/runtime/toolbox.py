@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pi.agent.agent import Agent
-from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
+from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.messages import ToolCall
-from pi.base.records import replace
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.tools import ExtensionTool
-    from pi.coding.runtime.live import LiveSession
 
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
-
-
-INTERNAL_URLS = ("artifact://", "agent://", "skill://")
-"""Paths that are not files."""
-_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
-
-
-def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession | None]) -> AgentTool:
-    """Let the file tools use internal URLs; other tools are returned unchanged."""
-    if tool.name not in _FILE_TOOLS:
-        return tool
-
-    async def run(params: Any, ctx: ToolContext) -> Any:
-        path, live = getattr(params, "path", None), session()
-        if live is None or not isinstance(path, str) or not path.startswith(INTERNAL_URLS):
-            return await tool.run(params, ctx)
-        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
-
-        return await use_internal_url(tool, params, ctx, live)
-
-    return replace(tool, run=run)
 
 
 class Toolbox:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
 from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.dialogs.waiting import open_in_browser
 from pi.modes.interactive.extensions.dialogs import (
     DialogQueue,
     overlay_placement,
@@ -120,6 +121,12 @@ class ScreenUI(ExtensionUI):
         )
 
     # Notices --------------------------------------------------------------------------------------
+
+    def open_url(self, url: str) -> None:
+        """Opens a web page in the browser; other addresses might start programs."""
+        if url.startswith(("https://", "http://")):
+            opened = open_in_browser(url, self._screen.host)
+            self._screen.tasks.start(opened, name="browser")
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a transient notice, or adds warnings and errors to the transcript."""
