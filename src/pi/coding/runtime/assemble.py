@@ -100,7 +100,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
 
     def wrap(tool: AgentTool) -> AgentTool:
         # Inside of what extensions wrap, so that their schemes come first.
-        return contributions.wrapped(_with_internal_urls(tool, lambda: core))
+        return contributions.wrapped(with_internal_urls(tool, lambda: core))
 
     toolbox = Toolbox(
         agent,
@@ -127,6 +127,27 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         variables=bootstrap.variables,
     )
     return core
+
+
+INTERNAL_URLS = ("artifact://", "agent://", "skill://")
+"""Paths that are not files."""
+_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
+
+
+def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession]) -> AgentTool:
+    """Let the file tools use internal URLs; other tools are returned unchanged."""
+    if tool.name not in _FILE_TOOLS:
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        path = getattr(params, "path", None)
+        if not isinstance(path, str) or not path.startswith(INTERNAL_URLS):
+            return await tool.run(params, ctx)
+        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
+
+        return await use_internal_url(tool, params, ctx, session())
+
+    return replace(tool, run=run)
 
 
 def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
@@ -210,24 +231,3 @@ async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession
     from pi.coding.runtime.nested import open_nested  # lazy: rare
 
     return await open_nested(bootstrap, core, spec, build=assemble)
-
-
-_INTERNAL_URLS = ("artifact://", "agent://", "skill://")
-"""Paths that are not files."""
-_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
-
-
-def _with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession | None]) -> AgentTool:
-    """Let the file tools use internal URLs; other tools are returned unchanged."""
-    if tool.name not in _FILE_TOOLS:
-        return tool
-
-    async def run(params: Any, ctx: ToolContext) -> Any:
-        path, live = getattr(params, "path", None), session()
-        if live is None or not isinstance(path, str) or not path.startswith(_INTERNAL_URLS):
-            return await tool.run(params, ctx)
-        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
-
-        return await use_internal_url(tool, params, ctx, live)
-
-    return replace(tool, run=run)

@@ -11,6 +11,7 @@ import pytest
 from pi.base.records import replace
 from pi.coding.runtime.machine import Machine
 from pi.modes.interactive.dialogs.waiting import open_in_browser
+from tests.modes.interactive.extensions.framed import new_frame, new_ui
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
@@ -57,3 +58,18 @@ async def test_what_is_opened_gets_no_keys(tmp_path: Path) -> None:
 
     assert "DISPLAY=:0" in seen
     assert "=key" not in seen
+
+
+@pytest.mark.skipif("sys.platform != 'linux'")
+async def test_an_extension_opens_web_pages_only(tmp_path: Path) -> None:
+    screen, opened = FakeScreen(tmp_path / "screen"), tmp_path / "opened"
+    screen.host = host(tmp_path, DISPLAY=":0")
+    os.mkfifo(opened)
+    ui = new_ui(screen, new_frame(tmp_path / "frame"))
+
+    ui.open_url("file:///bin/sh")
+    ui.open_url("https://x/")
+
+    async with asyncio.timeout(30):
+        assert await asyncio.to_thread(opened.read_text) == "https://x/\n"
+        await screen.tasks.settle(30)

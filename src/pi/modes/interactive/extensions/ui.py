@@ -16,6 +16,7 @@ from pi.coding.port.ui import (
     ThemeChange,
 )
 from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.dialogs.waiting import open_in_browser
 from pi.modes.interactive.extensions.dialogs import (
     DialogQueue,
     overlay_placement,
@@ -154,6 +155,12 @@ class ScreenUI(ExtensionUI):
         )
 
     # Notices --------------------------------------------------------------------------------------
+
+    def open_url(self, url: str) -> None:
+        """Opens a web page in the browser; other addresses might start programs."""
+        if url.startswith(("https://", "http://")):
+            opened = open_in_browser(url, self._screen.host)
+            self._screen.tasks.start(opened, name="browser")
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a transient notice, or adds warnings and errors to the transcript."""
