@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.programs.session.sample import make_session
 from pi.base.json_lines import encode_line
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
-from pi.coding.session.naming import file_name, session_directory
+from pi.coding.session.writing import file_name, session_directory
 
 PROJECTS = 50
 ENTRIES = 20

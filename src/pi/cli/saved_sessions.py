@@ -16,7 +16,6 @@ from pi.coding.session.lookup import (
     resolve_session,
     session_to_continue,
 )
-from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import (
     Breadcrumb,
     SessionLocation,
@@ -25,6 +24,7 @@ from pi.coding.session.opening import (
     open_session,
     reserve_id,
 )
+from pi.coding.session.writing import session_directory
 
 
 class SavedSessions:

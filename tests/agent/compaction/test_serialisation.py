@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.agent.compaction.budget import CompactionItem
-from pi.agent.compaction.text import newest, serialise, size, windows
+from pi.agent.compaction.summarise import newest, size, windows
+from pi.agent.compaction.text import serialise
 from pi.ai.messages import (
     AssistantMessage,
     Image,

@@ -10,7 +10,7 @@ from pi.ai.messages import Image, UserMessage
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import session_catalog, session_location
 from pi.coding.session.entries import BranchSummary, Label, MessageEntry, SessionInfo
-from pi.coding.session.naming import session_directory
+from pi.coding.session.writing import session_directory
 from pi.coding.settings.settings import Settings
 from tests.coding.session.sessions import CWD, answer, make_location, user
 from tests.files import put

@@ -7,8 +7,8 @@ from pathlib import Path
 from pi.base.clock import IdFactory
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import SessionLocation, new_session
+from pi.coding.session.writing import session_directory
 from pi.testing import FakeClock
 from tests.coding.session.sessions import Counted, Reports, user
 

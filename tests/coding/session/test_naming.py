@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.naming import (
+from pi.coding.session.writing import (
     clean_name,
     file_name,
     folder_name,

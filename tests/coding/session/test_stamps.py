@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.base.clock import IdFactory
-from pi.coding.session.naming import milliseconds
+from pi.coding.session.writing import milliseconds
 from pi.testing import FakeClock
 
 

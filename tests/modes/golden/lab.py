@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pi.coding.session.naming import session_directory
+from pi.coding.session.writing import session_directory
 from tests.modes.golden.recording import LAB, SERVER, SESSIONS, Json
 
 

@@ -11,12 +11,11 @@ from pi.agent.compaction.carry_over import CarryOver
 from pi.agent.compaction.carry_over_text import fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.prepare import Preparation
-from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions
+from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions, newest
 from pi.agent.compaction.text import (
     FileLists,
     file_blocks,
     file_operations,
-    newest,
     serialise,
     without_blocks,
 )

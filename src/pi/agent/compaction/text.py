@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from posixpath import normpath
 
 from pi.agent.compaction.budget import CompactionItem, Role, exchanges
@@ -169,50 +168,6 @@ def plain_text(content: str | tuple[Text | Image, ...]) -> str:
         block.text if isinstance(block, Text) else f"[picture, {block.mime_type}]"
         for block in blocks(content)
     )
-
-
-def size(text: str) -> int:
-    """Return the bytes of ``text``: closer to tokens than characters for non-Latin scripts."""
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def windows(texts: Sequence[str], most: int) -> list[str]:
-    """Join ``texts`` in order into as few parts of at most ``most`` bytes as possible."""
-    parts: list[str] = []
-    current: list[str] = []
-    used = 0
-    for piece in chain.from_iterable(_pieces(text, most) for text in texts):
-        if current and used + size(piece) > most:
-            parts.append("\n".join(current))
-            current, used = [], 0
-        current.append(piece)
-        used += size(piece) + 1
-    return [*parts, "\n".join(current)] if current else parts
-
-
-def newest(texts: Sequence[str], most: int) -> list[str]:
-    """Return the last ``texts`` that fit into ``most`` bytes, and a truncated one before them."""
-    fitting: list[str] = []
-    left = most
-    for text in reversed(texts):
-        if size(text) >= left:
-            fitting.append(cut_to_size(text, left - 1))
-            break
-        fitting.append(text)
-        left -= size(text) + 1
-    return [text for text in reversed(fitting) if text]
-
-
-def cut_to_size(text: str, most: int) -> str:
-    """Truncate ``text`` to about ``most`` bytes."""
-    return text if size(text) <= most else shortened(text, most * len(text) // size(text))
-
-
-def _pieces(text: str, most: int) -> list[str]:
-    if size(text) <= most or len(text) < 2:
-        return [text]
-    middle = len(text) // 2
-    return _pieces(text[:middle], most) + _pieces(text[middle:], most)
 
 
 def _block(block: Text | Thinking | ToolCall) -> str:

@@ -46,7 +46,7 @@ class Authentication:
     ) -> Access | None:
         """Returns credentials and configured headers; ``None`` if there are no credentials."""
         custom = self._custom.get(provider.id)
-        environ = {**self._environ, **(options.env or {})}
+        environ = {**self._environ, **options.env} if options.env else self._environ
         found = await resolve(
             provider,
             storage=self._storage,

@@ -282,9 +282,9 @@ def _from_environment(
     return None
 
 
-def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[str, str]:
+def _variables(environ: Mapping[str, str], stored: Credential | None) -> Mapping[str, str]:
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    return {**environ, **own}
+    return {**environ, **own} if own else environ
 
 
 def _of_cloud(

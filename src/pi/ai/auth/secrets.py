@@ -177,6 +177,8 @@ def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _names(text: str) -> frozenset[str]:
+    if "$" not in text:
+        return frozenset()
     return frozenset(name for name in names_in(text) if not re.fullmatch(EVERYDAY, name))
 
 

@@ -33,7 +33,7 @@ from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
-from pi.coding.session.naming import session_directory
+from pi.coding.session.writing import session_directory
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell

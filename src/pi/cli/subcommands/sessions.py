@@ -24,8 +24,8 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_dir
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.file_operations import move_session, rename_session
 from pi.coding.session.lookup import search_sessions, search_texts
-from pi.coding.session.naming import clean_name, session_directory
 from pi.coding.session.trash import Trash
+from pi.coding.session.writing import clean_name, session_directory
 
 # ``--export in [out]``: exports a session file as a web page.
 

@@ -25,6 +25,7 @@ from pi.base.records import Record, replace
 from pi.coding.session.context import (
     Edits,
     convert_to_llm,
+    edited,
     edits_on,
     first_kept,
     latest_compaction,
@@ -155,11 +156,11 @@ def branch_items(log: SessionLog, *, without: str = "") -> list[CompactionItem]:
 
 
 def _item(entry: Entry, edits: Edits) -> CompactionItem:
-    message = message_as_edited(entry, edits)
+    original = message = message_of(entry)
+    if message is not None and entry.id in edits:
+        message = edited(message, edits[entry.id])
     said = _converted(message)
-    item = CompactionItem(
-        id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None
-    )
+    item = CompactionItem(id=entry.id, role=_role(original), message=said[0] if said else None)
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)

@@ -74,12 +74,13 @@ class KnownSecrets:
             return tuple(self._values)
 
     def _look(self) -> None:
-        self._found |= secrets.of_rows(self._rows()) | secrets.of_clients(self._clients())
+        found = [self._found, secrets.of_rows(self._rows()), secrets.of_clients(self._clients())]
         # Unreadable files were not used for anything that could leak.
         with suppress(PiError):
-            self._found |= self._of_models()
+            found.append(self._of_models())
         with suppress(PiError):
-            self._found |= self._of_store()
+            found.append(self._of_store())
+        self._found = secrets.together(found)
 
     def _of_models(self) -> Secrets:
         content = read_if_exists(self._folder / "models.json")

@@ -11,8 +11,8 @@ from pi.base.clock import IdFactory
 from pi.base.files import expand_home
 from pi.coding.blobs.store import BlobOptions, BlobStore
 from pi.coding.runtime.machine import Machine, settings_here
-from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import SessionLocation
+from pi.coding.session.writing import session_directory
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # lazy: a new session needs no catalogue

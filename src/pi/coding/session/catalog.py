@@ -19,8 +19,8 @@ from pi.base.errors import PiError
 from pi.base.files import open_regular, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
-from pi.coding.session.naming import SESSIONS, SUFFIX, clean_name, milliseconds, session_directory
 from pi.coding.session.reading import lines_of, read_object
+from pi.coding.session.writing import SESSIONS, SUFFIX, clean_name, milliseconds, session_directory
 
 log = logging.getLogger(__name__)
 

@@ -47,7 +47,7 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import milliseconds
+from pi.coding.session.writing import milliseconds
 
 REPLACING = frozenset({"compaction", "context_edit"})
 """Entries that change earlier ones. All others add at most one message."""

@@ -32,11 +32,18 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, SessionProblem
 from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
-from pi.coding.session.naming import SUFFIX, clean_name, file_name, is_session_id, session_directory
 from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from pi.coding.session.reading import Outline, read_file, read_object
 from pi.coding.session.views import landing
-from pi.coding.session.writing import SessionLock, sole_use
+from pi.coding.session.writing import (
+    SUFFIX,
+    SessionLock,
+    clean_name,
+    file_name,
+    is_session_id,
+    session_directory,
+    sole_use,
+)
 
 log = logging.getLogger(__name__)
 

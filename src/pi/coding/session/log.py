@@ -26,9 +26,8 @@ from pi.coding.session.entries import (
     SessionInfo,
 )
 from pi.coding.session.errors import EntryNotFound, SessionProblem
-from pi.coding.session.naming import clean_name
 from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object, read_outline
-from pi.coding.session.writing import SessionWriter
+from pi.coding.session.writing import SessionWriter, clean_name
 
 _NONE = -1
 

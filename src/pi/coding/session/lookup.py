@@ -25,9 +25,9 @@ from pi.coding.session.catalog import (
     read_prompts,
 )
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
-from pi.coding.session.naming import SUFFIX
 from pi.coding.session.opening import Breadcrumb
 from pi.coding.session.reading import read_object
+from pi.coding.session.writing import SUFFIX
 
 
 class LocalMatch(Record):

@@ -21,9 +21,16 @@ from pi.coding.blobs.store import BlobStore, externalised, externalised_compacti
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.log import SessionLog, is_worth_keeping
-from pi.coding.session.naming import SUFFIX, file_name, is_session_id
 from pi.coding.session.reading import SessionFile, parse_session, read_file, read_outline
-from pi.coding.session.writing import Report, SessionLock, SessionWriter, lock_session
+from pi.coding.session.writing import (
+    SUFFIX,
+    Report,
+    SessionLock,
+    SessionWriter,
+    file_name,
+    is_session_id,
+    lock_session,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
+from pi.ai.wire.openai_completions.compat import compat_of
 from pi.ai.wire.openai_completions.request import (
     encode,
     free_text_inputs,
@@ -29,19 +30,20 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     Rejected thinking or strict tool schemas are left out and the request sent again at once. A
     diagnostic of the message records it, and later turns leave them out.
     """
+    compat = compat_of(call)
 
     def decoder() -> Decoder:
         # Lazy: loaded while the server answers.
         from pi.ai.wire.openai_completions.response import ChatDecoder
 
-        return ChatDecoder(call, builder, free_text_inputs(call))
+        return ChatDecoder(call, builder, free_text_inputs(call, compat))
 
     async def deliver(payload: Json) -> None:
         await send(
             call,
             payload,
             url=url(call),
-            headers=headers(call),
+            headers=headers(call, compat),
             decoder=decoder,
             builder=builder,
             flush=flush,
@@ -52,7 +54,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         call,
         builder,
         services.clock,
-        encode=partial(encode, call),
+        encode=partial(encode, call, compat=compat),
         deliver=deliver,
         next_repair=next_repair,
     )

@@ -90,9 +90,9 @@ def _mark(message: Json, control: Json) -> None:
     message["content"] = parts
 
 
-def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
+def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None = None) -> Json:
     """Returns the body; sampling parameters of the model and the caller come last and win."""
-    compat = compat_of(call)
+    compat = compat or compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     loose = refuses_strict(rest, call.model, repairs)
     forms = tool_forms(instructions.tools, compat, strict_refused=loose)
@@ -109,8 +109,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
         payload["stream_options"] = {"include_usage": True}
     if compat.supports_store:
         payload["store"] = False
-    if call.max_tokens > 0:  # otherwise the model's limit is unknown
-        payload[compat.max_tokens_field] = call.max_tokens
+    if (most := call.max_tokens) > 0:  # otherwise the model's limit is unknown
+        payload[compat.max_tokens_field] = most
     if call.options.temperature is not None:
         payload["temperature"] = call.options.temperature
     # other metadata is rejected unless responses are stored
@@ -131,21 +131,21 @@ def url(call: Call) -> str:
     return f"{base.rstrip('/')}/chat/completions{mark}{query}"
 
 
-def headers(call: Call) -> dict[str, str]:
+def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
     """Returns the wire's own headers; servers on this machine may need no key."""
     key = call.access.api_key
     return {
         **({"Authorization": f"Bearer {key}"} if key else {}),
         "User-Agent": user_agent(),
         "Content-Type": "application/json",
-        **affinity_headers(call, compat_of(call)),
+        **affinity_headers(call, compat or compat_of(call)),
     }
 
 
-def free_text_inputs(call: Call) -> Mapping[str, str]:
+def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, str]:
     """Returns tools that the model calls with free text, and the argument that it becomes."""
     instructions, _ = fold(call.messages, keep_later=False)
-    return text_inputs(instructions.tools, compat_of(call))
+    return text_inputs(instructions.tools, compat or compat_of(call))
 
 
 def _late_tools(

@@ -27,7 +27,6 @@ from pi.coding.session.entries import (
     SessionMessage,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import clean_name
 from pi.coding.session.views import (
     ContextUsage,
     SessionStats,
@@ -38,6 +37,7 @@ from pi.coding.session.views import (
     tree_json,
     usage_of,
 )
+from pi.coding.session.writing import clean_name
 
 
 class EntryCounts:

@@ -10,7 +10,7 @@ from pi.coding.port.results import ForkPoint, Replaced
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.file_operations import unquoted
-from pi.coding.session.naming import SESSIONS
+from pi.coding.session.writing import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
