@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Scope, SessionLink
 from pi.coding.shell.environment import service_environment
 
@@ -26,12 +27,21 @@ class ExecResult(Record):
     """Whether it timed out."""
 
 
+EnvironmentKind: TypeAlias = Literal["service", "command"]
+"""``service``: the few variables that every program needs, for servers and helpers.
+
+``command``: those that commands of the user get, such as ``VIRTUAL_ENV``, ``GOPATH``, ``JAVA_HOME``
+and ``CARGO_HOME``; credentials are withheld.
+"""
+
+
 class ExecOptions(TypedDict, total=False):
     """Options of ``exec``."""
 
     stdin: str | bytes | None
     env: Mapping[str, str] | None
-    """Added to the few variables that every program gets."""
+    """Added to the variables of ``environment``."""
+    environment: EnvironmentKind
     cwd: Path | str | None
     timeout: float | None
 
@@ -40,6 +50,7 @@ class SpawnOptions(TypedDict, total=False):
     """Options of ``spawn``."""
 
     env: Mapping[str, str] | None
+    environment: EnvironmentKind
     cwd: Path | str | None
     detached: bool
     """Whether the program outlives pi. Its streams are null then."""
@@ -58,6 +69,7 @@ class Processes:
         *,
         stdin: str | bytes | None = None,
         env: Mapping[str, str] | None = None,
+        environment: EnvironmentKind = "service",
         cwd: Path | str | None = None,
         timeout: float | None = None,
     ) -> ExecResult:
@@ -65,7 +77,7 @@ class Processes:
         ended = await run(
             argv,
             cwd=self._cwd(cwd),
-            env=self._environment(env),
+            env=self._environment(env, environment),
             timeout=timeout,
             max_output=MOST_OUTPUT,
             input=stdin.encode() if isinstance(stdin, str) else stdin,
@@ -82,15 +94,16 @@ class Processes:
         argv: Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
+        environment: EnvironmentKind = "service",
         cwd: Path | str | None = None,
         detached: bool = False,
         scope: Scope | None = None,
     ) -> Child:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
-        place, environment = self._cwd(cwd), self._environment(env)
+        place, variables = self._cwd(cwd), self._environment(env, environment)
         if detached:
-            return await spawn(argv, cwd=place, env=environment, output="null", detached=True)
-        child = await spawn(argv, cwd=place, env=environment, stdin="pipe", errors="separate")
+            return await spawn(argv, cwd=place, env=variables, output="null", detached=True)
+        child = await spawn(argv, cwd=place, env=variables, stdin="pipe", errors="separate")
         (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
 
@@ -98,5 +111,12 @@ class Processes:
         here = self._link.session.workspace.cwd
         return here if cwd is None else here / cwd
 
-    def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        return service_environment(self._link.session.workspace.environ) | dict(more or {})
+    def _environment(self, more: Mapping[str, str] | None, kind: EnvironmentKind) -> dict[str, str]:
+        workspace = self._link.session.workspace
+        if kind not in get_args(EnvironmentKind):
+            raise ExtensionError(
+                f"Unknown environment {kind!r}.", hint='Use "service" or "command".'
+            )
+        if kind == "command":
+            return workspace.command_environment() | dict(more or {})
+        return service_environment(workspace.environ) | dict(more or {})
