@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pi import extension
 from pi.coding.extension_host.api.auth import ExtensionAuth
+from pi.coding.extension_host.api.consent import ExtensionConsent
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
@@ -43,6 +44,7 @@ PARTS: dict[str, type] = {
     "pi.auth": ExtensionAuth,
     "pi.models": ExtensionModels,
     "pi.http": ExtensionHttp,
+    "ctx.consent": ExtensionConsent,
     "ctx.resources": ExtensionResources,
     "ctx.session_manager": SessionReader,
     "ctx.model_registry": ExtensionModelRegistry,

@@ -104,6 +104,7 @@ from pi.coding.compaction.events import (
     TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
+from pi.coding.consent import ConsentRequest
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.auth import StoredCredential
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
@@ -181,7 +182,7 @@ from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.port.drawing import Drawable, Rows, Theme
-from pi.coding.port.extensions import InputMode, ViewOptions
+from pi.coding.port.extensions import CheckResult, InputMode, ViewOptions
 from pi.coding.port.remote import FeedItem, Remote, Replica
 from pi.coding.port.results import SubSession
 from pi.coding.port.ui import ExtensionUI, Option
@@ -360,6 +361,7 @@ __all__ = [
     "CacheWarmingDecisionEvent",
     "Call",
     "Cancel",
+    "CheckResult",
     "Child",
     "ChildTerminal",
     "Clock",
@@ -372,6 +374,7 @@ __all__ = [
     "CompactingAnswer",
     "Compaction",
     "CompactionResult",
+    "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",

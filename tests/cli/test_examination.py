@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.subcommands.doctor import CheckResult, run_checks
+from pi.cli.subcommands.doctor import run_checks
+from pi.coding.port.extensions import CheckResult
 from pi.coding.runtime.machine import Machine
 from pi.testing import FakeClock
 from tests.ai.loopback import site

@@ -165,6 +165,10 @@ class Consent:
             )
         return allowed
 
+    def forget_session(self) -> None:
+        """Forget the answers that were given for one session."""
+        self._session.clear()
+
     async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
         answer = await ui.select(request.describe(), [ALLOW, ALLOW_ONCE, DENY])
         if answer in (ALLOW.label, DENY.label):

@@ -8,7 +8,6 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from pi import __version__
 from pi.ai.auth.errors import StoreDamaged
@@ -18,18 +17,22 @@ from pi.ai.local.download import download_size
 from pi.base.errors import PiError
 from pi.base.files import FileAccessError, expand_home
 from pi.base.processes import find_program
-from pi.base.records import Record, replace
+from pi.base.records import replace
 from pi.cli.arguments import Arguments
 from pi.cli.command_context import is_trusted, with_project
 from pi.cli.process import print_error
 from pi.cli.settings_check import SettingsCheck
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
-from pi.coding.runtime.extensions.sources import gates_in
+from pi.coding.port.extensions import CheckLevel, CheckResult
+from pi.coding.runtime.assemble import assemble
+from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
@@ -38,23 +41,12 @@ from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.trust import BadTrustFile, needing_trust
+from pi.coding.trust import BadTrustFile, Trust, needing_trust
 
 # The checks never show the value of a variable or a credential.
 
 
-Level: TypeAlias = Literal["good", "note", "missing", "broken"]
-
 WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
-
-
-class CheckResult(Record):
-    """One line of the report, with a hint."""
-
-    level: Level
-    topic: str
-    text: str
-    advice: str = ""
 
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
@@ -72,6 +64,7 @@ async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
     findings += [_shell(host, settings), *_programs(host), _terminal(host)]
     findings.append(_withheld(host, settings))
     findings.append(_sessions(host, cwd, settings))
+    findings += await _extensions(host, cwd, settings, trusted=trusted)
     findings.append(await _update(host))
     return findings
 
@@ -277,6 +270,42 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     return CheckResult(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
 
 
+async def _extensions(
+    host: Machine, cwd: Path, settings: Settings, *, trusted: bool
+) -> list[CheckResult]:
+    """Loads extensions in a session that is not saved, and runs their checks."""
+    if not _has_checks(host, cwd, settings, trusted=trusted):
+        return []
+    problems: list[str] = []
+    trust = Trust(trusted=trusted, source="flag")
+    parts = SessionOverrides(persistent=False, trust=trust)
+    try:
+        quiet = replace(host, report=problems.append)
+        session = (await assemble(cwd, quiet, SessionOptions(), parts)).session
+    except PiError as error:
+        return [CheckResult(level="broken", topic="extensions", text=error.message)]
+    try:
+        found = await session.extensions.run_doctor_checks()
+        failed = [
+            CheckResult(level="broken", topic="extensions", text=f"{info.name}: {info.problem}")
+            for info in session.extensions.infos()
+            if info.state == "failed"
+        ]
+    finally:
+        await session.close()
+    return [*failed, *found]
+
+
+def _has_checks(host: Machine, cwd: Path, settings: Settings, *, trusted: bool) -> bool:
+    """Whether an extension may have checks; bundled ones declare that."""
+    if settings.raw.get("packages") or (trusted and os.access(cwd / ".pi/extensions", os.F_OK)):
+        return True
+    return any(
+        candidate.rank != "bundled" or (not candidate.problem and candidate.declared().doctor)
+        for candidate in ExtensionSources(host, ExtensionOptions(), settings).own(cwd)
+    )
+
+
 async def _update(host: Machine) -> CheckResult:
     check, topic = UpdateCheck(host), "update"
     if not check.allowed:
@@ -293,7 +322,7 @@ async def _update(host: Machine) -> CheckResult:
     return CheckResult(level="good", topic=topic, text="up to date")
 
 
-SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
+SIGNS: dict[CheckLevel, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:

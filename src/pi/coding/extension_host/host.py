@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from contextvars import Context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
+from pi.coding.consent import Consent, ConsentStore
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
@@ -22,7 +23,7 @@ from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
-from pi.coding.extension_host.errors import ExtensionFailed, error_text
+from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
 from pi.coding.extension_host.events.handlers import NAMES
 from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates
@@ -86,6 +87,9 @@ class ExtensionHost:
         self.updates = Updates(bus, lambda: self.session.runs.progress.partial_answer)
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self.providers = Providers()
+        # A nested session has no user of its own: answers of the user hold in both.
+        own = Consent(ConsentStore(agent_dir / "consent.json", clock=clock), warn=report)
+        self.consent: Consent = own if parent is None else parent.consent
         self.next_turn = NextTurnMessages()
         """Messages that are sent together with the next prompt."""
         state = HostState(
@@ -104,6 +108,7 @@ class ExtensionHost:
             clock=clock,
             watchdog=self._watchdog,
             dialogs=DialogRegistry(clock),
+            consent=self.consent,
         )
         self.loading: ExtensionLoader = ExtensionLoader(state, stalls=self._stalls, report=report)
 
@@ -140,6 +145,10 @@ class ExtensionHost:
         session = self._connection.session
         assert session is not None, "extensions have no session yet"
         return session
+
+    async def watched(self, work: Callable[[], Any]) -> Any:
+        """Call a function of an extension under the time limit of handlers."""
+        return await contained(work, self._watchdog.watch)
 
     async def unload(self) -> None:
         """Unload all extensions; those of another session may follow."""

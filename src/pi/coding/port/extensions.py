@@ -29,6 +29,20 @@ class InputMode(Record):
 Sink: TypeAlias = Literal["log", "export", "share"]
 
 
+CheckLevel: TypeAlias = Literal["good", "note", "missing", "broken"]
+"""``broken`` makes `pi doctor` fail; ``missing`` is something that the user may want to add."""
+
+
+class CheckResult(Record):
+    """One line of ``pi doctor``, with a hint."""
+
+    level: CheckLevel
+    topic: str = ""
+    """Shown before the text; an extension may leave it to the name of its check."""
+    text: str
+    advice: str = ""
+
+
 class NameConflict(Record):
     """A registration that has no effect, because its name is taken."""
 

@@ -53,6 +53,7 @@ from pi.coding.extension_host.contributions.references import (
     scheme_form,
 )
 from pi.coding.extension_host.contributions.registries import (
+    DoctorCheck,
     RankedPolicy,
     Redactor,
     Section,
@@ -113,6 +114,8 @@ class ExtensionAPI:
         self.auth = ExtensionAuth(instance)
         self.models = ExtensionModels(instance)
         self.http = ExtensionHttp(instance.link)
+        self.consent = instance.context.consent
+        """Whether definitions of a project or of another agent may run."""
         self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
 
     @overload
@@ -383,6 +386,14 @@ class ExtensionAPI:
     def add_compaction(self, name: str, strategy: Strategy) -> Registration:
         """Add a compaction strategy; ``compaction.strategy`` selects it."""
         return self._instance.add_name(self._registries.strategies, name, strategy)
+
+    def add_doctor_check(self, name: str, check: DoctorCheck) -> Registration:
+        """Let ``pi doctor`` call ``check(ctx)``, which returns any number of ``CheckResult``.
+
+        ``doctor = true`` in the manifest loads the extension for that.
+        """
+        row = (check, self._instance.context)
+        return self._instance.add_name(self._registries.doctor_checks, name, row)
 
     def add_redactor(self, redact: Redactor) -> Registration:
         """Change texts before they reach the log, an export or a share: ``redact(text, sink)``."""

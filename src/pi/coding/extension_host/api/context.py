@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Protocol, TypeVar, Unpack, cast
 
 from pi.agent.conversation import prompt_text
@@ -14,6 +15,7 @@ from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.tasks import maybe_await
 from pi.coding.blobs.store import BlobStore
+from pi.coding.extension_host.api.consent import ExtensionConsent
 from pi.coding.extension_host.api.messages import (
     Content,
     MessageOptions,
@@ -59,6 +61,7 @@ class ExtensionContext:
         ui: ExtensionUIProxy,
         model_registry: ExtensionModelRegistry,
         resources: ExtensionResources,
+        consent: ExtensionConsent,
     ) -> None:
         self._link = link
         self._connection = connection
@@ -66,6 +69,8 @@ class ExtensionContext:
         self._model_registry = model_registry
         self.resources = resources
         """Rules and other kinds of resources, merged from all sources."""
+        self.consent = consent
+        """Whether definitions of a project or of another agent may run."""
         self.session_manager = SessionReader(link)
 
     @property
@@ -92,6 +97,11 @@ class ExtensionContext:
     def cwd(self) -> Path:
         """The working directory of the session."""
         return self._link.cwd
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables of pi, including ``.env`` files; read-only."""
+        return MappingProxyType(self._link.workspace.environ)
 
     @property
     def files(self) -> LocalFiles:
@@ -237,12 +247,18 @@ class CommandContext(ExtensionContext):
         ui: ExtensionUIProxy,
         model_registry: ExtensionModelRegistry,
         resources: ExtensionResources,
+        consent: ExtensionConsent,
         sender: MessageSender,
         flags: Mapping[str, bool | str],
         renewed: Callable[[], CommandContext | None],
     ) -> None:
         super().__init__(
-            link, connection, ui=ui, model_registry=model_registry, resources=resources
+            link,
+            connection,
+            ui=ui,
+            model_registry=model_registry,
+            resources=resources,
+            consent=consent,
         )
         self._sender = sender
         self.flags = flags

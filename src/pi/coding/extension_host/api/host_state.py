@@ -8,6 +8,7 @@ from pathlib import Path
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import EventBus
+from pi.coding.consent import Consent
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
@@ -39,3 +40,4 @@ class HostState(Record, eq=False):
     clock: Clock
     watchdog: Watchdog
     dialogs: DialogRegistry
+    consent: Consent

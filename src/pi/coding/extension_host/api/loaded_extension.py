@@ -13,6 +13,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
+from pi.coding.extension_host.api.consent import ExtensionConsent
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import MessageSender
@@ -234,13 +235,19 @@ def build_extension(
         link, lambda provider, config: add_provider(made, provider, config)
     )
     resources = ExtensionResources(link, state.registries, owner, state.failed)
+    consent = ExtensionConsent(link, ui, state.consent, state.watchdog)
     made = LoadedExtension(
         owner=owner,
         source=candidate.source,
         scope=scope,
         link=link,
         context=ExtensionContext(
-            link, state.connection, ui=ui, model_registry=model_registry, resources=resources
+            link,
+            state.connection,
+            ui=ui,
+            model_registry=model_registry,
+            resources=resources,
+            consent=consent,
         ),
         command_context=CommandContext(
             link,
@@ -248,6 +255,7 @@ def build_extension(
             ui=ui,
             model_registry=model_registry,
             resources=resources,
+            consent=consent,
             sender=MessageSender(link, state.next_turn),
             flags=state.flags,
             renewed=partial(renewed, owner.path),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, get_args
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
@@ -32,12 +32,21 @@ class ExecResult(Record):
     """Whether it timed out."""
 
 
+EnvironmentKind: TypeAlias = Literal["service", "command"]
+"""``service``: the few variables that every program needs, for servers and helpers.
+
+``command``: those that commands of the user get, such as ``VIRTUAL_ENV``, ``GOPATH``, ``JAVA_HOME``
+and ``CARGO_HOME``; credentials are withheld.
+"""
+
+
 class ExecOptions(TypedDict, total=False):
     """Options of ``exec``."""
 
     stdin: str | bytes | None
     env: Mapping[str, str] | None
-    """Added to the few variables that every program gets."""
+    """Added to the variables of ``environment``."""
+    environment: EnvironmentKind
     cwd: Path | str | None
     timeout: float | None
     kind: str
@@ -48,6 +57,7 @@ class SpawnOptions(TypedDict, total=False):
     """Options of ``spawn``."""
 
     env: Mapping[str, str] | None
+    environment: EnvironmentKind
     cwd: Path | str | None
     detached: bool
     """Whether the program outlives pi. Its streams are null then."""
@@ -71,12 +81,13 @@ class Processes:
         *,
         stdin: str | bytes | None = None,
         env: Mapping[str, str] | None = None,
+        environment: EnvironmentKind = "service",
         cwd: Path | str | None = None,
         timeout: float | None = None,
         kind: str = "extension",
     ) -> ExecResult:
         """Run a program and wait for it; after ``timeout`` it is killed with its children."""
-        request = await self._request(argv, cwd, env, kind)
+        request = await self._request(argv, cwd, self._environment(env, environment), kind)
         ended = await run(
             request.limited,
             cwd=request.cwd,
@@ -97,6 +108,7 @@ class Processes:
         argv: Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
+        environment: EnvironmentKind = "service",
         cwd: Path | str | None = None,
         detached: bool = False,
         scope: Scope | None = None,
@@ -106,14 +118,14 @@ class Processes:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
         if detached and terminal is not None:
             raise ExtensionError("A detached program cannot have a terminal.")
-        request = await self._request(argv, cwd, env, kind)
-        words, place, environment = request.limited, request.cwd, request.env
+        request = await self._request(argv, cwd, self._environment(env, environment), kind)
+        words, place, variables = request.limited, request.cwd, request.env
         if detached:
-            return await spawn(words, cwd=place, env=environment, output="null", detached=True)
+            return await spawn(words, cwd=place, env=variables, output="null", detached=True)
         if terminal is not None:
-            child = await terminal.spawn(words, cwd=place, env=environment)
+            child = await terminal.spawn(words, cwd=place, env=variables)
         else:
-            child = await spawn(words, cwd=place, env=environment, stdin="pipe", errors="separate")
+            child = await spawn(words, cwd=place, env=variables, stdin="pipe", errors="separate")
         (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
 
@@ -121,21 +133,26 @@ class Processes:
         self,
         argv: Sequence[str],
         cwd: Path | str | None,
-        env: Mapping[str, str] | None,
+        env: Mapping[str, str],
         kind: str,
     ) -> SpawnRequest:
         """What is started, after the spawn wraps."""
-        request = SpawnRequest(
-            kind=kind, arguments=tuple(argv), cwd=self._cwd(cwd), env=self._environment(env)
-        )
+        request = SpawnRequest(kind=kind, arguments=tuple(argv), cwd=self._cwd(cwd), env=env)
         return await wrapped_request(request, self._wraps(kind))
 
     def _cwd(self, cwd: Path | str | None) -> Path:
         here = self._link.session.workspace.cwd
         return here if cwd is None else here / cwd
 
-    def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        return service_environment(self._link.session.workspace.environ) | dict(more or {})
+    def _environment(self, more: Mapping[str, str] | None, kind: EnvironmentKind) -> dict[str, str]:
+        workspace = self._link.session.workspace
+        if kind not in get_args(EnvironmentKind):
+            raise ExtensionError(
+                f"Unknown environment {kind!r}.", hint='Use "service" or "command".'
+            )
+        if kind == "command":
+            return workspace.command_environment() | dict(more or {})
+        return service_environment(workspace.environ) | dict(more or {})
 
 
 class JobInfo(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.agent.policy import Policy
@@ -21,7 +21,7 @@ from pi.coding.extension_host.contributions.views import Facts, View
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from pi.coding.files.layers import FileLayer
 from pi.coding.models.registry import Resolver
-from pi.coding.port.extensions import NameConflict, Sink
+from pi.coding.port.extensions import CheckResult, NameConflict, Sink
 from pi.coding.resources.kinds import ResourceKind, ResourceSource
 from pi.coding.shell.spawns import SpawnWrap
 
@@ -33,6 +33,9 @@ Section: TypeAlias = Callable[[], str | None]
 
 
 Redactor: TypeAlias = Callable[[str, Sink], str]
+
+DoctorCheck: TypeAlias = Callable[[Any], Iterable[CheckResult] | Awaitable[Iterable[CheckResult]]]
+"""Gets a context and returns the lines of one topic of ``pi doctor``."""
 
 
 class WrappedSpawn(Record):
@@ -89,6 +92,8 @@ class Registries:
         self.resource_kinds: NamedRegistry[ResourceKind] = NamedRegistry()
         self.resource_sources: OrderedList[ResourceSource] = OrderedList()
         self.input_modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
+        self.doctor_checks: NamedRegistry[tuple[DoctorCheck, Any]] = NamedRegistry()
+        """With the contexts that they get."""
         self.facts = Facts()
 
     def policies_at(self, at: At) -> list[Policy]:

@@ -117,6 +117,8 @@ class Manifest(Record, rename=None):
 
     While the extension is enabled, a project that contains one of them needs trust.
     """
+    doctor: bool = False
+    """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
 
@@ -285,7 +287,7 @@ class ActivationState(Record):
 
 
 def depends_on_session(manifest: Manifest) -> bool:
-    """Whether triggers depend on the session, its settings or its surroundings."""
+    """Whether triggers depend on the session, its settings, files or variables."""
     return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
 
 

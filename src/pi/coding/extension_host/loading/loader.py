@@ -21,6 +21,7 @@ from pi.coding.extension_host.discovery.manifest import (
     ActivationState,
     Manifest,
     check_version,
+    depends_on_session,
     is_triggered,
     loads_at_start,
     supports_mode,
@@ -113,6 +114,13 @@ class ExtensionLoader:
         """Load the deferred extensions that the state triggers; failures are reported."""
         for deferred in [*self._deferred.values()]:
             if is_triggered(deferred.manifest, state):
+                with suppress(ExtensionError):  # reported already
+                    await self._activate(deferred)
+
+    async def load_for_doctor(self) -> None:
+        """Load the deferred extensions that have checks, except those waiting for configuration."""
+        for deferred in [*self._deferred.values()]:
+            if deferred.manifest.doctor and not depends_on_session(deferred.manifest):
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
 

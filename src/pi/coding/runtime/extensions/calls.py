@@ -9,10 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pi.base.errors import PiError
-from pi.base.records import UNSET
+from pi.base.records import UNSET, replace
 from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, contained, error_text
 from pi.coding.extension_host.events.session import SessionStartEvent, SessionSwitchEvent
+from pi.coding.port.extensions import CheckResult
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
 
@@ -141,6 +142,20 @@ class SessionExtensions:
         """Return every extension that was found."""
         hosting = self.hosting
         return hosting.host.loading.infos if self._contributions.host or hosting.dormant else ()
+
+    async def run_doctor_checks(self) -> list[CheckResult]:
+        """Run the checks that extensions add to ``pi doctor``; one that fails is reported."""
+        await self.hosting.host.loading.load_for_doctor()
+        results: list[CheckResult] = []
+        for name, (check, context) in self.hosting.host.registries.doctor_checks.values.items():
+            try:
+                found = await self.hosting.host.watched(partial(check, context))
+                results += (replace(each, topic=each.topic or name) for each in found or ())
+            except Exception as error:
+                log.warning("doctor check %s failed", name, exc_info=error)
+                text = f"the check failed: {error_text(error)}"
+                results.append(CheckResult(level="broken", topic=name, text=text))
+        return results
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
         """Call ``moved`` when another session or branch is shown.

@@ -159,8 +159,11 @@ class ExtensionHosting:
             self._add_resources((await self.bus.query(question)).found)
 
     async def _unload(self, event: SessionShutdownEvent) -> None:
-        if self.contributions.host is not None:
-            await self.contributions.host.unload()
+        host = self.contributions.host
+        if host is not None:
+            if event.reason != "reload":
+                host.consent.forget_session()
+            await host.unload()
 
     async def close(self) -> None:
         """Stop everything that extensions have started."""

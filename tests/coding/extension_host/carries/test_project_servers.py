@@ -1,0 +1,129 @@
+"""Programs that a project configures: gates, consent to content, variables, doctor checks.
+
+The extension runs in the real program, in each mode, as language servers and hooks do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import Program
+
+SERVERS = """\
+# /// pi
+# api = "1.1"
+# name = "servers"
+# activate = ["file:.servers.json"]
+# gates = [".servers.json"]
+# doctor = true
+# ///
+import json, sys
+
+from pi.extension import CheckResult, ConsentRequest
+
+
+def extension(pi):
+    async def definitions():
+        source = pi.context.cwd / ".servers.json"
+        table = json.loads(source.read_text())
+        return [
+            ConsentRequest(kind="server", name=name, source=str(source), definition=definition)
+            for name, definition in table.items()
+        ]
+
+    @pi.on("session_start")
+    async def start(event, ctx):
+        for each in await ctx.consent.allowed(await definitions()):
+            code = "import os; print(os.environ.get('VIRTUAL_ENV'), os.environ.get('API_KEY'))"
+            argv = [sys.executable, "-c", code]
+            ended = await pi.exec(argv, environment=each.definition["environment"])
+            sees = ctx.environ.get("API_KEY")
+            line = f"{each.name}: {ended.stdout.strip()}; pi: {sees}"
+            with (ctx.cwd / "started.txt").open("a") as file:
+                print(line, file=file)
+
+    async def check(ctx):
+        count = len(await definitions())
+        return [CheckResult(level="note", text=f"{count} servers", advice="Look at them.")]
+
+    pi.add_doctor_check("servers", check)
+"""
+TOUR = ("--no-session", "--model", "demo/tour")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Program:
+    """A user with the extension, in a project that configures a server."""
+    program = Program.below(tmp_path, PI_OFFLINE="1", VIRTUAL_ENV="/venv")
+    program.write("extensions/servers.py", SERVERS)
+    configure(program, alpha={"environment": "service"})
+    (program.cwd / ".env").write_text("API_KEY=abc\n")
+    return program
+
+
+def configure(cli: Program, **servers: dict[str, str]) -> None:
+    (cli.cwd / ".servers.json").write_text(json.dumps(servers))
+
+
+def started(cli: Program) -> list[str]:
+    """What the servers have reported."""
+    file = cli.cwd / "started.txt"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.mark.parametrize("mode", [("-p",), ("--mode", "json")], ids=["print", "json"])
+def test_without_a_user_undecided_programs_are_skipped_in_one_line(
+    cli: Program, mode: tuple[str, ...]
+) -> None:
+    ended = cli.run(*mode, "--approve", *TOUR, "hello")
+
+    skipped = (
+        f"Skipped server alpha of {cli.cwd / '.servers.json'}: not allowed yet."
+        " Start pi to decide.\n"
+    )
+    assert (ended.code, ended.err) == (0, skipped)
+    assert started(cli) == []
+
+
+def test_an_untrusted_project_is_not_even_asked_about(cli: Program) -> None:
+    ended = cli.run("-p", *TOUR, "hello")
+
+    assert ended.err.startswith("Not trusted, so not read: ")
+    assert ".servers.json" in ended.err
+    assert "Skipped" not in ended.err
+    assert started(cli) == []
+
+
+def test_the_check_of_an_extension_is_part_of_pi_doctor(cli: Program) -> None:
+    (cli.agent_dir / "trust.json").write_text(json.dumps({str(cli.cwd): True}))
+
+    lines = cli.run("doctor").out.splitlines()
+
+    place = next(number for number, line in enumerate(lines) if "servers" in line.split()[1])
+    assert lines[place].split() == ["·", "servers", "1", "servers"]
+    assert lines[place + 1].strip() == "→ Look at them."
+
+
+def test_doctor_leaves_out_an_extension_that_is_not_enabled(cli: Program) -> None:
+    (cli.cwd / ".servers.json").unlink()
+
+    ended = cli.run("doctor")
+
+    assert ended.code == 0
+    assert "servers" not in ended.out
+
+
+def test_a_check_that_fails_is_a_finding(cli: Program) -> None:
+    code = "def extension(pi):\n    pi.add_doctor_check('mine', lambda ctx: 1 / 0)\n"
+    cli.write("extensions/broken.py", code)
+    cli.write("extensions/worse.py", "def extension(pi):\n    1 / 0\n")
+
+    ended = cli.run("doctor")
+
+    assert ended.code == 1
+    assert "✗ mine " in ended.out
+    assert "the check failed: division by zero" in ended.out
+    assert "worse: ZeroDivisionError: division by zero" in ended.out
