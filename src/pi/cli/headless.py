@@ -169,8 +169,7 @@ async def _mode(
         from pi.modes.rpc.server import RpcServer  # lazy: for this mode only
 
         server = RpcServer(port, output)  # first: extensions can ask the client from the start
-        await port.start()
-        await server.run(read_chunks(0))
+        await server.run(read_chunks(0), port.start)
         return 0
     if mode == "print":
         port.extensions.attach(PrintUI(output), mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -41,32 +41,49 @@ class RpcServer:
         self._output = output
         self._ui = RpcUI(self._send, _new_id)
         self._replacing = asyncio.Lock()
+        self._started = asyncio.Event()
+        """Set once the session is started."""
         self._unanswered: dict[asyncio.Task[None], bool] = {}
         """Prompts whose answer has not started to stream; the value is whether one was accepted."""
         port.extensions.attach(self._ui, "rpc")
 
-    async def run(self, chunks: AsyncIterator[bytes]) -> None:
+    async def run(
+        self, chunks: AsyncIterator[bytes], start: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         """Runs until the end of the input, or until an extension ends the program.
 
+        Commands wait for ``start``; answers to its dialogs do not, since it waits for them.
         Commands run concurrently, and start in the order they arrive. Commands before the end of
         the input are still answered. A prompt whose answer has not started then is completed, so
         that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works; a streaming answer, a shell
         command and a compaction are aborted.
         """
         end = self._port.subscribe(self._on_event)
+        starting = asyncio.ensure_future(self._start(start))
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
                 leaving = short.create_task(self._port.extensions.shutdown_requested.wait())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # commands that wait for the client would never end
+                await asyncio.wait({starting, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 if not leaving.done():
                     await self._complete_unanswered(leaving)
                 reading.cancel()
                 leaving.cancel()
         finally:
+            starting.cancel()
             self._output.stop_waiting()
             end()
+        if not starting.cancelled() and starting.done():
+            starting.result()
+
+    async def _start(self, start: Callable[[], Awaitable[None]] | None) -> None:
+        try:
+            if start is not None:
+                await start()
+        finally:
+            self._started.set()
 
     async def _read(
         self, chunks: AsyncIterator[bytes], long: TaskScope, short: asyncio.TaskGroup
@@ -100,6 +117,7 @@ class RpcServer:
 
     async def _carry_out(self, request: Request) -> None:
         """Answers a command exactly once, whatever happens."""
+        await self._started.wait()
         try:
             await self._dispatch(request)
         except PiError as error:

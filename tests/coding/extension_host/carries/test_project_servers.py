@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
 
-from tests.cli.program import Program
+from tests.cli.program import TIMEOUT_SECONDS, Program
 
 SERVERS = """\
 # /// pi
@@ -74,6 +76,39 @@ def started(cli: Program) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
+def ask(cli: Program, *answers: str) -> list[dict[str, Any]]:
+    """Start pi as an RPC client with these answers to dialogs; returns the dialogs."""
+    asked: list[dict[str, Any]] = []
+    with cli.start("--mode", "rpc", "--approve", *TOUR) as child:
+        limit = Timer(TIMEOUT_SECONDS, child.kill)
+        limit.start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+
+        def send(record: dict[str, str]) -> None:
+            assert child.stdin is not None
+            child.stdin.write(json.dumps(record).encode() + b"\n")
+            child.stdin.flush()
+
+        if not answers:
+            send({"type": "get_state", "id": "last"})
+        for line in child.stdout:
+            event = json.loads(line)
+            if event["type"] == "extension_ui_request":
+                asked.append(event)
+                answer = answers[len(asked) - 1]
+                send({"type": "extension_ui_response", "id": event["id"], "value": answer})
+                if len(asked) == len(answers):
+                    send({"type": "get_state", "id": "last"})
+            elif event.get("id") == "last":
+                break
+        child.stdin.close()
+        child.stdout.read()
+        child.wait(TIMEOUT_SECONDS)
+        limit.cancel()
+    return asked
+
+
 @pytest.mark.parametrize("mode", [("-p",), ("--mode", "json")], ids=["print", "json"])
 def test_without_a_user_undecided_programs_are_skipped_in_one_line(
     cli: Program, mode: tuple[str, ...]
@@ -95,6 +130,69 @@ def test_an_untrusted_project_is_not_even_asked_about(cli: Program) -> None:
     assert ".servers.json" in ended.err
     assert "Skipped" not in ended.err
     assert started(cli) == []
+
+
+def test_over_rpc_the_client_is_asked_once_and_again_after_a_change(cli: Program) -> None:
+    (first,) = ask(cli, "Allow")
+    assert first["method"] == "select"
+    assert first["title"].splitlines()[:2] == [
+        "Run the server alpha?",
+        f"Defined in {cli.cwd / '.servers.json'}",
+    ]
+    assert started(cli) == ["alpha: None None; pi: abc"]
+
+    assert ask(cli) == []
+    assert cli.run("-p", "--approve", *TOUR, "hello").err == ""
+    assert len(started(cli)) == 3
+
+    configure(cli, alpha={"environment": "command"})
+    assert "Skipped server alpha" in cli.run("-p", "--approve", *TOUR, "hello").err
+    assert len(ask(cli, "Allow")) == 1
+    # Commands keep the variables of tools; those of .env files are for pi alone.
+    assert started(cli)[3:] == ["alpha: /venv None; pi: abc"]
+
+
+def test_what_was_denied_is_skipped_in_every_mode_without_a_word(cli: Program) -> None:
+    ask(cli, "Deny")
+
+    assert cli.run("-p", "--approve", *TOUR, "hello").err == ""
+    assert ask(cli) == []
+    assert started(cli) == []
+
+
+def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
+    ask(cli, "Allow")
+    granted = (cli.agent_dir / "consent.json").read_text()
+    (cli.agent_dir / "consent.json").unlink()
+    (cli.cwd / "started.txt").unlink()
+
+    for place in ("consent.json", ".pi/consent.json", ".pi/agent/consent.json"):
+        (cli.cwd / place).parent.mkdir(parents=True, exist_ok=True)
+        (cli.cwd / place).write_text(granted)
+    (cli.cwd / ".pi" / "settings.json").write_text(f'{{"consent": {granted}}}')
+
+    assert "Skipped server alpha" in cli.run("-p", "--approve", *TOUR, "hello").err
+    assert started(cli) == []
+
+
+def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Path) -> None:
+    ask(cli, "Allow")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".servers.json").write_bytes((cli.cwd / ".servers.json").read_bytes())
+    elsewhere = Program(cli.home, other, cli.environ)
+
+    assert "Skipped server alpha" in elsewhere.run("-p", "--approve", *TOUR, "hello").err
+    assert started(elsewhere) == []
+
+
+def test_processes_that_start_at_once_agree(cli: Program) -> None:
+    ask(cli, "Allow")
+    children = [cli.start("-p", "--approve", *TOUR, "hello") for _ in range(3)]
+    errors = [child.communicate(timeout=TIMEOUT_SECONDS)[1] for child in children]
+
+    assert errors == [b"", b"", b""]
+    assert started(cli) == ["alpha: None None; pi: abc"] * 4
 
 
 def test_the_check_of_an_extension_is_part_of_pi_doctor(cli: Program) -> None:
