@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 
 from pi.base.clock import IdFactory, SystemClock
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
+    SessionTriggers,
     ToolManifest,
     can_defer,
     depends_on_session,
@@ -30,6 +31,10 @@ def session() -> SessionLog:
     return new_session(
         SessionLocation(directory=None, cwd="/home/ada/project", report=print, stamps=stamps)
     )
+
+
+def triggers(**given: Any) -> SessionTriggers:
+    return SessionTriggers(**{"log": session(), "settings": Settings.in_memory(), **given})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_a_setting_with_a_value_is_a_trigger(raw: dict[str, object], expected: b
     manifest = waiting_for("setting:tui.line")
 
     assert depends_on_session(manifest)
-    assert is_triggered(session(), Settings.in_memory(raw), manifest) is expected
+    assert is_triggered(triggers(settings=Settings.in_memory(raw)), manifest) is expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("todo", True), ("other", False)])
@@ -106,7 +111,23 @@ def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: b
     manifest = waiting_for("entry:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(log, Settings.in_memory(), manifest) is expected
+    assert is_triggered(triggers(log=log), manifest) is expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", True), ("0", True), ("", False)])
+def test_a_variable_with_a_value_is_a_trigger(value: str, expected: bool) -> None:
+    manifest = waiting_for("variable:PI_PY")
+
+    assert depends_on_session(manifest)
+    assert is_triggered(triggers(environ={"PI_PY": value}), manifest) is expected
+
+
+@pytest.mark.parametrize(("tools", "expected"), [(("read", "python"), True), (("read",), False)])
+def test_a_selected_tool_is_a_trigger(tools: tuple[str, ...], expected: bool) -> None:
+    manifest = waiting_for("selected:python")
+
+    assert depends_on_session(manifest)
+    assert is_triggered(triggers(selected_tools=tools), manifest) is expected
 
 
 def test_triggers_of_use_do_not_depend_on_the_session() -> None:

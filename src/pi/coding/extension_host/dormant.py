@@ -12,6 +12,7 @@ from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
+    SessionTriggers,
     can_defer,
     check_version,
     is_triggered,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
-    from pi.coding.session.log import SessionLog
-    from pi.coding.settings.settings import Settings
 
 
 class DormantExtensions:
@@ -80,11 +79,11 @@ class DormantExtensions:
             self._commands = self._declared()
         return self._commands
 
-    def is_triggered(self, log: SessionLog, settings: Settings) -> bool:
-        """Whether the session or its settings contain a trigger of one of them."""
+    def is_triggered(self, session: SessionTriggers) -> bool:
+        """Whether the session contains a trigger of one of them."""
         manifests = (candidate.declared() for candidate in self._candidates.values())
         return any(
-            is_triggered(log, settings, each)
+            is_triggered(session, each)
             for each in manifests
             if supports_mode(each, self._mode)
         )

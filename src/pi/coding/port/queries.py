@@ -188,6 +188,11 @@ class ToolsPort(Protocol):
         """The names of the active tools."""
         ...
 
+    @property
+    def selected_names(self) -> frozenset[str]:
+        """The tools that the command line or the settings name, whether they exist or not."""
+        ...
+
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those that extensions hide."""
         ...

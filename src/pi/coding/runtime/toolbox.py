@@ -90,6 +90,17 @@ class Toolbox:
         return tuple(name for name in names if name not in filter.without)
 
     @property
+    def selected_names(self) -> frozenset[str]:
+        """Return the tools that the command line or the settings name, existing or not."""
+        filter = self._filter
+        if not filter.any:
+            return frozenset()
+        named = filter.only
+        if named is None:
+            named = self._workspace.settings.values.default_tools
+        return frozenset(named) - set(filter.without)
+
+    @property
     def active_names(self) -> tuple[str, ...]:
         """Return the names of the active tools."""
         return self._active_names(self._contributed())

@@ -87,6 +87,11 @@ class ExtensionContext:
         return self._link.cwd
 
     @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables of pi."""
+        return self._link.session.workspace.environ
+
+    @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
         return self._link.session.workspace.files

@@ -12,7 +12,7 @@ A single file contains it as a block of comments, in the form of PEP 723::
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -44,7 +44,7 @@ ALWAYS = ("startup", "session")
 """Triggers without a name."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
-    *("flag", "entry", "setting", "mode"),
+    *("flag", "entry", "setting", "mode", "variable", "selected"),
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -89,6 +89,8 @@ class Manifest(Record, rename=None):
     ``startup``, ``session``: every session. ``flag:x``: the command line has ``--x``. ``mode:x``:
     pi runs as ``interactive``, ``print``, ``json`` or ``rpc``. ``entry:x``: the opened session has
     a custom entry of that type. ``setting:a.b``: the setting is neither ``null`` nor ``false``.
+    ``variable:X``: the environment variable is not empty. ``selected:x``: ``--tools`` or
+    ``defaultTools`` names the tool.
     ``command:x``: ``/x`` is typed. ``event:x``: the event is emitted. ``tool:x``: the tool is
     called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
     ``prefix:x``: input starts with the prefix.
@@ -226,12 +228,27 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
 
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session or its settings."""
-    return bool(manifest.triggers("entry") or manifest.triggers("setting"))
+    return any(manifest.triggers(kind) for kind in ("entry", "setting", "variable", "selected"))
 
 
-def is_triggered(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
-    """Whether a session or its settings contain a trigger of the extension."""
-    return _is_set(settings, manifest) or _holds_entry(log, set(manifest.triggers("entry")))
+class SessionTriggers(Record):
+    """What the triggers of a session are compared with."""
+
+    log: SessionLog
+    settings: Settings
+    environ: Mapping[str, str] = field(default_factory=dict)
+    selected_tools: Collection[str] = ()
+    """The tools that the command line or the settings name."""
+
+
+def is_triggered(session: SessionTriggers, manifest: Manifest) -> bool:
+    """Whether a session, its settings or its environment contain a trigger of the extension."""
+    return (
+        _is_set(session.settings, manifest)
+        or any(session.environ.get(name) for name in manifest.triggers("variable"))
+        or any(name in session.selected_tools for name in manifest.triggers("selected"))
+        or _holds_entry(session.log, set(manifest.triggers("entry")))
+    )
 
 
 def _api_modes(modes: Iterable[str]) -> list[str]:

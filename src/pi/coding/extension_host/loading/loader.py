@@ -227,7 +227,14 @@ def _info(candidate: Candidate, where: str) -> ExtensionInfo:
 
 
 _ALWAYS = {"startup", "session"}
-_SHOWN = {"command": "/{}", "flag": "--{}", "setting": "setting {}", "tool": "tool {}"}
+_SHOWN = {
+    "command": "/{}",
+    "flag": "--{}",
+    "selected": "--tools {}",
+    "setting": "setting {}",
+    "tool": "tool {}",
+    "variable": "variable {}",
+}
 
 
 def _declared(candidate: Candidate | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from pi.coding.extension_host.contributions.references import (
 )
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
+    SessionTriggers,
     ToolManifest,
     declared_flag,
     depends_on_session,
@@ -67,7 +68,13 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 
         def begun(event: Any) -> bool:
             session = instance.link.session
-            return is_triggered(session.entries.log, session.settings, manifest)
+            triggers = SessionTriggers(
+                log=session.entries.log,
+                settings=session.settings,
+                environ=session.workspace.environ,
+                selected_tools=session.tools.selected_names,
+            )
+            return is_triggered(triggers, manifest)
 
         awaited["session_start"].append(begun)
     return awaited

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.coding.bus import EventBus
+from pi.coding.extension_host.discovery.manifest import SessionTriggers
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import (
     ResourcesDiscoverEvent,
@@ -118,7 +119,14 @@ class ExtensionHosting:
 
     def _wake_triggered(self) -> None:
         """Create the host if dormant extensions wait for the content of the session."""
-        if self.dormant.is_triggered(self._core.log, self._core.workspace.settings):
+        core = self._core
+        triggers = SessionTriggers(
+            log=core.log,
+            settings=core.workspace.settings,
+            environ=core.workspace.environ,
+            selected_tools=core.toolbox.selected_names,
+        )
+        if self.dormant.is_triggered(triggers):
             self.make_host()
 
     async def _discover_resources(self, event: SessionStartEvent) -> None:
