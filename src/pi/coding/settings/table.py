@@ -301,6 +301,10 @@ _TOOLS = group(
     *applied(
         "reload",
         switch("bash.enabled", "Bash tool", "Give models the bash tool. Your own ! commands always work.", on=True),
+        switch("eval.py", "Python kernel", "Give models the python tool, and you $ code in the editor.", on=False),
+        text("python.toolMode", "Python and bash", "Which of the two tools models get: ipy-only, bash-only or both."),
+        choice("python.kernelMode", "Kernel", "Keep the state for the session, or start a new process per call.", ("session", "per-call")),
+        text("python.interpreter", "Interpreter", "Path of the kernel's Python; empty searches the virtual environment, then PATH."),
         switch("bash.extended", "Extended bash", "Give the bash tool cwd, env, pty and background jobs.", on=False),
         *needing(
             ("bash.extended",),

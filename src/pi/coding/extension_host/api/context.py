@@ -92,6 +92,11 @@ class ExtensionContext:
         return self._link.session.workspace.environ
 
     @property
+    def selected_tools(self) -> frozenset[str]:
+        """The tools that ``--tools`` or ``defaultTools`` names, whether they exist or not."""
+        return self._link.session.tools.selected_names
+
+    @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
         return self._link.session.workspace.files
