@@ -160,6 +160,14 @@ Figure()"""
         ]
 
 
+async def test_text_after_a_display_belongs_to_its_cell(tmp_path: Path) -> None:
+    code = "for n in range(50):\n    display(n)\n    print('after', n)"
+    async with session_of(tmp_path, cells(code), says(".")) as session:
+        await session.prompt("go")
+
+        assert texts(session) == ["\n".join(f"{n}\nafter {n}" for n in range(50))]
+
+
 async def test_code_of_the_user_shares_the_kernel(tmp_path: Path) -> None:
     async with session_of(tmp_path, cells("x + y"), says(".")) as session:
         assert await session.extensions.take("$ x = 40")

@@ -18,6 +18,7 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import io
+import itertools
 import json
 import linecache
 import os
@@ -33,6 +34,8 @@ FILENAME = "<cell {}>"
 BACKEND = "_pi_figures"
 """The name of the matplotlib backend whose ``show()`` displays the figures."""
 CHUNK = 65536
+NUMBER = 8
+"""Bytes of a frame's number, after its marker."""
 METHODS = {
     "text/markdown": "_repr_markdown_",
     "text/html": "_repr_html_",
@@ -60,25 +63,36 @@ class Output:
         os.dup2(written, 2)
         # The cell may close or redirect 1 and 2; markers need an end of their own.
         self._marking = written
-        self._frames: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._frames: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
+        self._numbers = itertools.count()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         threading.Thread(target=self._forward, name="pi output", daemon=True).start()
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send a frame after everything that was printed before."""
         flush()
-        self._frames.put(frame)
-        os.write(self._marking, self._marker)
+        number = next(self._numbers)
+        self._frames.put((number, frame))
+        os.write(self._marking, self._marker + number.to_bytes(NUMBER, "big"))
 
     def _forward(self) -> None:
-        held = b""
+        held, sent = b"", -1
         while chunk := os.read(self._pipe, CHUNK):
-            *printed, held = (held + chunk).split(self._marker)
-            for part in printed:
-                self._stream(part)
-                # An interrupt may have lost a marker: its frame leaves with the next one.
-                while not self._frames.empty():
-                    self._write(self._frames.get())
+            held += chunk
+            while (at := held.find(self._marker)) >= 0:
+                end = at + len(self._marker) + NUMBER
+                if len(held) < end:
+                    break
+                self._stream(held[:at])
+                number = int.from_bytes(held[end - NUMBER : end], "big")
+                # An interrupt may have lost a marker: its frame leaves with the next one. Later
+                # frames wait, because what was printed before them is still in the pipe.
+                while sent < number:
+                    sent, frame = self._frames.get()
+                    self._write(frame)
+                held = held[end:]
+            if at >= 0:
+                continue
             keep = self._partial_marker(held)
             self._stream(held[: len(held) - keep])
             held = held[len(held) - keep :]
@@ -194,7 +208,7 @@ class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.show = self._show
 
 
-class Interpreter:
+class CellRunner:
     """Runs cells in one namespace."""
 
     def __init__(self, output: Output) -> None:
@@ -336,7 +350,7 @@ def main() -> None:
     # The first entry is the folder of this file; cells import from the working directory.
     sys.path[0] = os.getcwd()  # noqa: PTH109 - a text
     sys.argv = [""]
-    interpreter = Interpreter(output)
+    interpreter = CellRunner(output)
 
     def interrupt(*_: object) -> None:
         # Between cells there is nothing to interrupt.
