@@ -12,6 +12,7 @@ from msgspec.structs import fields
 
 import pi
 from pi.base.records import Record
+from pi.batteries.python_kernel.config import declare as declare_kernel
 from pi.batteries.status_engine.config import SETTING, declare
 from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
 from pi.coding.runtime.session.compaction import Strategies
@@ -37,7 +38,7 @@ SOURCES = sorted(Path(pi.__file__).parent.rglob("*.py"))
 
 
 class Declared:
-    """Takes what the status lines declare."""
+    """Takes what batteries declare."""
 
     def __init__(self) -> None:
         self.defaults: dict[str, Any] = {}
@@ -56,6 +57,7 @@ def read_by_the_program() -> dict[str, Any]:
         found |= _leaves(kind(), "".join(f"{part}." for part in place))
     status = Declared()
     declare(status)
+    declare_kernel(status)
     return found | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
 
 
@@ -114,7 +116,7 @@ def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
             path = setting.name.removeprefix(below).split(".")
             break
     else:
-        assert setting.name.startswith(SETTING)
+        assert setting.name.startswith((SETTING, "eval.", "python."))
         return
     for value in _examples(setting):
         msgspec.convert(_nested(path, value), kind)

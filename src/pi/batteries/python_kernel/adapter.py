@@ -250,7 +250,7 @@ class Updates:
 
 def extension(pi: ExtensionAPI) -> None:
     """Offer the tool and the input modes if the settings, ``PI_PY`` or ``--tools`` ask for it."""
-    declare(pi)
+    declare(pi.settings)
     pi.add_view("tool", TOOL, "pi.batteries.python_kernel.views:draw_call")
     pi.add_view("message", TOOL, "pi.batteries.python_kernel.views:draw_message")
     pi.add_view("entry", TOOL, "pi.batteries.python_kernel.views:draw_entry")

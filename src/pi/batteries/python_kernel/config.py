@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from pi.extension import ExtensionAPI, PiError, Record
 
@@ -35,12 +35,20 @@ class KernelConfig(Record):
     """Whether an interpreter must be found before the tool is offered."""
 
 
-def declare(pi: ExtensionAPI) -> None:
+class DeclaredSettings(Protocol):
+    """Where settings are declared: ``pi.settings``."""
+
+    def declare(self, key: str, kind: type[Any], default: Any, help: str = "") -> None:
+        """Declare a setting."""
+        ...
+
+
+def declare(settings: DeclaredSettings) -> None:
     """Declare the settings."""
-    pi.settings.declare("eval.py", bool, default=False, help="Give models a Python kernel.")
-    pi.settings.declare("python.toolMode", str, default="", help="ipy-only, bash-only or both.")
-    pi.settings.declare("python.kernelMode", str, default="session", help="session or per-call.")
-    pi.settings.declare("python.interpreter", str, default="", help="Path of the interpreter.")
+    settings.declare("eval.py", bool, default=False, help="Give models a Python kernel.")
+    settings.declare("python.toolMode", str, default="", help="ipy-only, bash-only or both.")
+    settings.declare("python.kernelMode", str, default="session", help="session or per-call.")
+    settings.declare("python.interpreter", str, default="", help="Path of the interpreter.")
 
 
 def read_config(pi: ExtensionAPI, *, selected: bool) -> KernelConfig:

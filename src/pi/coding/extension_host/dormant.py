@@ -83,9 +83,7 @@ class DormantExtensions:
         """Whether the session contains a trigger of one of them."""
         manifests = (candidate.declared() for candidate in self._candidates.values())
         return any(
-            is_triggered(session, each)
-            for each in manifests
-            if supports_mode(each, self._mode)
+            is_triggered(session, each) for each in manifests if supports_mode(each, self._mode)
         )
 
     def _declared(self) -> Commands[DeclaredCommand]:
