@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from pi.agent.events import AgentEnd, AgentStart
 from pi.base.tasks import TaskScope
+from pi.coding.extension_host.control import SessionControl
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
 from pi.modes.interactive.status.status import StatusRegion, WindowTitle
@@ -12,7 +15,9 @@ from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
 from pi.tui.terminal import Capabilities
 from pi.tui.text.ansi import strip_sequences
+from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.test_remote_session import FakeRemote
 from tests.modes.interactive.transcript.looks import plain
 
 
@@ -71,6 +76,21 @@ async def test_the_footer_follows_the_session_and_its_branch(tmp_path: Path) -> 
     assert plain(room.footer)[0] == "~/project (other)"
     assert room.written == ["\x1b]0;π - project\x07"]
     assert room.frames >= 2
+
+
+async def test_the_branch_of_a_remote_session_is_not_looked_up_on_this_disk(tmp_path: Path) -> None:
+    async with TaskScope() as tasks, playing(tmp_path) as play:
+        room = Room(play.stage.clock, tasks, play.stage.home)
+        room.status.open(play.session)
+        play.stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
+        await room.status.look_for_branch()
+        assert plain(room.footer)[0] == "~/project (main)"
+        header = msgspec.to_builtins(play.session.entries.log.header)
+        await SessionControl(play.session).open_replica({**header, "id": "other"}, FakeRemote())
+        room.status.open(play.session)
+        await room.status.look_for_branch()
+
+        assert plain(room.footer)[0] == "~/project"
 
 
 async def test_only_the_end_of_a_long_run_rings(tmp_path: Path) -> None:

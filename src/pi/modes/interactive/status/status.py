@@ -330,8 +330,9 @@ class StatusRegion:
             self._request_render()
 
     async def look_for_branch(self) -> None:
-        """Checks whether the branch changed."""
-        branch = await branch_of(self._cwd)
+        """Checks whether the branch changed. The path of a remote session is not of this disk."""
+        is_here = self._port is not None and self._port.facts.runs_here
+        branch = await branch_of(self._cwd) if is_here else ""
         if branch is not None and branch != self._branch:
             self._branch = branch
             self.refresh()
