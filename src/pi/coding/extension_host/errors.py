@@ -23,7 +23,7 @@ class ExtensionFailed(Record, tag="extension_error"):
     event: str
     error: str
     hint: str | UnsetType = UNSET
-    """What to do next, if the error says so."""
+    """What to do next; empty if unknown."""
 
     def explain(self) -> str:
         """The error and its hint as sentences, for the user."""

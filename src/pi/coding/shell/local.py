@@ -113,7 +113,7 @@ class LocalShell:
     ) -> Ended:
         """Run a command line to its end; ``output`` has what it wrote, however it ends.
 
-        ``kind`` says for whom: ``bash``, ``user`` or ``job``.
+        ``kind`` is ``bash``, ``user`` or ``job``.
 
         The process tree is terminated after ``timeout`` seconds, on cancellation, and when
         ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.

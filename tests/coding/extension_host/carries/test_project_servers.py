@@ -180,10 +180,10 @@ def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Pat
     other = tmp_path / "other"
     other.mkdir()
     (other / ".servers.json").write_bytes((cli.cwd / ".servers.json").read_bytes())
-    elsewhere = Program(cli.home, other, cli.environ)
+    in_other = Program(cli.home, other, cli.environ)
 
-    assert "Skipped server alpha" in elsewhere.run("-p", "--approve", *TOUR, "hello").err
-    assert started(elsewhere) == []
+    assert "Skipped server alpha" in in_other.run("-p", "--approve", *TOUR, "hello").err
+    assert started(in_other) == []
 
 
 def test_processes_that_start_at_once_agree(cli: Program) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from pi.coding.session.catalog import read_header
@@ -25,19 +22,19 @@ MAX_NAMED = 8
 
 async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
     """Returns the user's decision about a folder and what needs trust in it; ``None`` without."""
-    found = await asyncio.to_thread(gated_content, folder, gated)
+    found = gated_content(folder, gated)
     message = "\n".join([str(folder), "", *found, "", EXPLANATION])
     return await choose(ui, TITLE, trust_options(folder), message=message)
 
 
 _MEANINGS = {
-    "extensions": ("extension", "code that runs inside pi"),
-    "tools": ("tool", "code that the model can call"),
-    "skills": ("skill", "instructions and scripts"),
-    "prompts": ("prompt template", "text of commands"),
-    "commands": ("prompt template", "text of commands"),
-    "rules": ("rule", "instructions for the model"),
-    "themes": ("theme", "colours"),
+    "extensions": "code that runs inside pi",
+    "tools": "code that the model can call",
+    "skills": "instructions and scripts",
+    "prompts": "text of commands",
+    "commands": "text of commands",
+    "rules": "instructions for the model",
+    "themes": "colours",
 }
 _FILES = {
     "settings.json": "settings, which can name programs to run",
@@ -48,7 +45,7 @@ _FILES = {
 
 
 def gated_content(folder: Path, paths: Sequence[Path]) -> list[str]:
-    """Returns one line for each file or folder that needs trust: name, number, what it does."""
+    """Returns one line for each file or folder that needs trust: its name and what it does."""
     root = Path(canonical(folder))
     lines = [f"• {_name(path, root)}  {_meaning(path)}" for path in paths[:MAX_NAMED]]
     more = len(paths) - len(lines)
@@ -69,18 +66,7 @@ def _meaning(path: Path) -> str:
         # Every other file is named by an extension, such as a list of servers to start.
         is_text = path.name in (*CONTEXT_FILES, CLINE_RULES)
         return "instructions for the model" if is_text else "read by an extension"
-    what, does = _MEANINGS[path.name]
-    try:
-        with os.scandir(path) as found:
-            count = sum(1 for _ in islice(found, _MAX_COUNTED))
-    except OSError:
-        return does
-    number = f"{count}{'+' if count == _MAX_COUNTED else ''}"
-    return f"{number} {what}{'s' * (count != 1)}: {does}"
-
-
-_MAX_COUNTED = 100
-"""Files of a folder that are counted."""
+    return _MEANINGS[path.name]  # the folder itself is not opened before the answer
 
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
