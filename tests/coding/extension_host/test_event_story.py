@@ -156,4 +156,4 @@ async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path
     failed = {event.event for event in play.emitted("ExtensionFailed")}
     # a command in a terminal is run by the tests of the bash tool
     assert set(EVENTS) - handlers.heard == {"terminal_opened"}
-    assert failed == FAILURES[how]
+    assert failed == FAILURES[how] - {"terminal_opened"}

@@ -196,6 +196,7 @@ class SessionLifecycle:
         commands, regions = self._start.commands(self.screen), self._regions
         completing = regions.extensions.ui.completing
         completing.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
+        self._frame.composer.offer(completing.provider)  # completes what was typed so far
         await opened.begin()
         regions.follower.begun()
         regions.extensions.report_conflicts()

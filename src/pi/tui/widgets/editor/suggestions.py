@@ -150,10 +150,11 @@ class SuggestionPopup:
         """Whether Enter waits for the suggestions; another key cancels the wait."""
 
     def set_provider(self, provider: Provider) -> None:
-        """Sets the provider."""
+        """Sets the provider; it also completes what was typed before."""
         self.close()
         if self._tasks is not None:
             self._completion = CompletionRequests(provider, self._tasks, self._sleep)
+            self.request()
 
     @property
     def is_open(self) -> bool:
