@@ -15,6 +15,7 @@ from tests.extension_reference import PAGE, page
 
 MEMBERS = [
     "add_compaction",
+    "add_doctor_check",
     "add_input_mode",
     "add_path_form",
     "add_policy",
